@@ -238,8 +238,8 @@ Result<Lowered> lower_module(Module module, const CompileOptions& options,
                              schedule::MeasuredAlgorithms* measured) {
   const Target target = compute_target(options.targets);
   Lowered lowered;
-  TESSERA_TRY(lowered.module,
-              lower_functions(module, target_for(target, machines.front()), options.dump_dir, measured));
+  TESSERA_TRY(lowered.module, lower_functions(module, target_for(target, machines.front()),
+                                              options.dump_dir, measured));
   TESSERA_TRY(lowered.plan, plan_of_main(lowered.module, options));
   for (const MachineCode& code : machines.subspan(1)) {
     TESSERA_TRY(Module other, lower_functions(module, target_for(target, code), "", measured));

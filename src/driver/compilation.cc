@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "driver/automatic_precision.h"
+#include "driver/compilation_timing.h"
 #include "driver/device_of_costs.h"
 #include "driver/layouts_by_cost.h"
 #include "driver/model_loops.h"
@@ -232,7 +233,9 @@ Result<Module> Compilation::place(Partitioned parts) {
 }
 
 Result<void> Compilation::measure_tasks(const std::vector<byoc::TuningTask>& tasks) {
+  const Clock::time_point begin = Clock::now();
   TESSERA_TRY(report.tuned, measure(tasks, options_, *toolchain_, progress_));
+  tuning_seconds_ = seconds_since(begin);
   std::size_t measured = 0, failed = 0;
   for (const tune::TuneRow& row : report.tuned) {
     measured += row.measured;
@@ -247,19 +250,23 @@ Result<Lowered> Compilation::lower(Module module) {
   TESSERA_TRY(schedule::MeasuredAlgorithms known, known_algorithms());
   TESSERA_TRY(Lowered lowered, lower_module(module, options_, machines_, &known));
   if (vain_tuning_ && known.asked().empty()) add_warnings({*vain_tuning_});
-  if (!options_.tuning.measures || !known.is_any_unknown()) return lowered;
+  if (algorithms_from_ || !known.is_any_unknown()) return lowered;
+  if (!options_.tuning.measures) {
+    if (!options_.records.empty()) add_warnings({unmeasured_algorithms(known)});
+    return lowered;
+  }
   TESSERA_TRY_VOID(measure_native(module));
   TESSERA_TRY(known, known_algorithms());
   return lower_module(std::move(module), options_, machines_, &known);
 }
 
 Result<schedule::MeasuredAlgorithms> Compilation::known_algorithms() const {
-  const bool has_records = options_.tuning.measures || !options_.records.empty() ||
-                           options_.partition == Partition::kCollage;
-  if (!has_records) return schedule::MeasuredAlgorithms();
+  if (algorithms_from_) return algorithms_from_();
+  if (!options_.tuning.measures && options_.records.empty()) return schedule::MeasuredAlgorithms();
   TESSERA_TRY(const std::string path, records_path(options_));
-  std::error_code cannot_be_seen;
-  if (!std::filesystem::exists(path, cannot_be_seen)) return schedule::MeasuredAlgorithms();
+  std::error_code is_not_there;
+  const std::uintmax_t bytes = std::filesystem::file_size(path, is_not_there);
+  if (is_not_there || bytes == 0) return schedule::MeasuredAlgorithms();
   TESSERA_TRY(const tune::RecordStore records, tune::RecordStore::open_to_read(path));
   const Result<std::string> device = device_of_costs(options_, records);
   // Of no GPU, or of several: rules choose.
@@ -267,19 +274,27 @@ Result<schedule::MeasuredAlgorithms> Compilation::known_algorithms() const {
   return recorded_algorithms(records, *device);
 }
 
+Diagnostic Compilation::unmeasured_algorithms(const schedule::MeasuredAlgorithms& known) const {
+  return warning(Code::kBadOption, {},
+                 "the records in `{}` have nothing of this machine for {} of {} kinds of work of "
+                 "generated code, whose algorithms are chosen by a rule",
+                 options_.records, known.num_unknown(), known.asked().size())
+      .with_remedy("`tessera tune` measures them");
+}
+
 Result<void> Compilation::measure_native(const Module& module) {
   const MachineCode& code = machines_[here_];
   const Target target = target_for(compute_target(options_.targets), code);
   TESSERA_TRY(std::vector<AlgorithmTask> tasks, algorithm_tasks(module, target));
   if (tasks.empty()) return {};
+  TESSERA_TRY(const std::string device, device_to_measure_on(options_));
   TESSERA_TRY(const std::string path, records_path(options_));
   TESSERA_TRY(tune::RecordStore records, tune::RecordStore::open(path));
-  TESSERA_TRY(const std::string device, device_of_costs(options_, records));
   TESSERA_TRY(std::vector<tune::TuneRow> rows,
-              measure_algorithms(
-                  std::move(tasks), module,
-                  {code, target, *toolchain_, records, device,
-                   timing_of_parts(options_, constant_bytes(module)), options_.tuning.budget_s}));
+              measure_algorithms(std::move(tasks), module,
+                                 {code, target, *toolchain_, records, device,
+                                  timing_of_parts(options_, constant_bytes(module)),
+                                  options_.tuning.budget_s - tuning_seconds_}));
   const auto measured =
       std::ranges::count_if(rows, [](const auto& row) { return row.measured > 0; });
   done("algorithms", fmt::format("of generated code for {} kinds of work, {} measured now",

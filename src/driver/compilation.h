@@ -43,6 +43,11 @@ class Compilation {
   void start_before_layouts(Prepared prepared);
   // In place of the strategy that the options name.
   void place_by(std::unique_ptr<byoc::Placer> placer) { placer_ = std::move(placer); }
+  // In place of what the options say of records: how generated code does its work, asked for when
+  // that is lowered. Nothing of it is measured then.
+  void take_algorithms_from(std::function<Result<schedule::MeasuredAlgorithms>()> source) {
+    algorithms_from_ = std::move(source);
+  }
   // The graph, cut into regions of back ends.
   Result<Partitioned> partition();
   // The model with all code in the loop IR or in artifacts.
@@ -100,6 +105,7 @@ class Compilation {
   // With the algorithms of generated code that were measured, before or now.
   Result<Lowered> lower(Module module);
   Result<schedule::MeasuredAlgorithms> known_algorithms() const;
+  Diagnostic unmeasured_algorithms(const schedule::MeasuredAlgorithms& known) const;
   Result<void> measure_native(const Module& module);
   // What is measured is measured before it is read.
   Result<Module> place(Partitioned parts);
@@ -128,6 +134,8 @@ class Compilation {
   std::unique_ptr<byoc::Placer> placer_;   // instead, where it is asked for
   CollagePlacer* collage_ = nullptr;       // where that is it
   std::optional<Diagnostic> vain_tuning_;  // unless generated code has a choice
+  double tuning_seconds_ = 0;              // of what back ends measured
+  std::function<Result<schedule::MeasuredAlgorithms>()> algorithms_from_;
   bool warned_of_cache_ = false;
   bool by_layout_ = false;
 };

@@ -15,8 +15,10 @@ constexpr std::string_view kKeysOfCosts = "collage ";
 // The back end in keys of algorithms of generated code.
 constexpr std::string_view kNativeAlgorithms = "native";
 
-// Where records of costs belong: this machine as what is measured sees it. Without the GPU that the
-// targets are for, the one that `records` have costs of, if nothing is to be measured.
+// This machine as what is measured sees it; an error where it lacks the GPU of the targets.
+Result<std::string> device_to_measure_on(const CompileOptions& options);
+// Where records of costs belong: that, or, if nothing is to be measured and the GPU that the
+// targets are for is not here, the one that `records` have costs of.
 Result<std::string> device_of_costs(const CompileOptions& options,
                                     const tune::RecordStore& records);
 

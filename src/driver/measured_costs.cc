@@ -37,8 +37,8 @@ std::size_t entries_at_once(int compilers) {
 constexpr double kTuningShare = 0.7;  // of the time that is left for a batch
 
 // Of what computes: the vendor library or the kernels, and with which options.
-std::string version_of(const byoc::BackendChoice* choice) {
-  if (choice == nullptr) return "";
+std::string version_of(const byoc::BackendChoice* choice, const relay::Function& program) {
+  if (choice == nullptr) return may_have_algorithms(program) ? kVersionOfAlgorithms : "";
   const auto library = choice->backend->library(choice->target);
   const std::string options = short_text(choice->target);
   return library ? fmt::format("{}, {}", library->version, options) : options;
@@ -134,8 +134,8 @@ MeasuredCosts::Job MeasuredCosts::job_of(const collage::CandidateProgram& progra
   const relay::Function& main = program.module.functions.at("main");
   job.key = {fmt::format("{}{}", kKeysOfCosts,
                          job.choice != nullptr ? job.choice->backend->name() : "native"),
-             version_of(job.choice) + how_weighed(options_.tuning.largest_share), services_.device,
-             services_.toolchain.identity(),
+             version_of(job.choice, main) + how_weighed(options_.tuning.largest_share),
+             services_.device, services_.toolchain.identity(),
              workload_text(main, collage::program_text(main, program.module.constants))};
   job.numbers = job.key.workload + values_of_constants(main, program.module.constants);
   return job;
@@ -251,7 +251,7 @@ Result<schedule::MeasuredAlgorithms> MeasuredCosts::algorithms_of(const Module& 
   TESSERA_TRY_VOID(
       measure_algorithms(std::move(tasks), module,
                          {services_.code, target, services_.toolchain, services_.records,
-                          services_.device, timing(), tuning_seconds_}));
+                          services_.device, timing(), kTuningShare * seconds_left()}));
   return recorded_algorithms(services_.records, services_.device);
 }
 

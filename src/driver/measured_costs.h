@@ -14,15 +14,13 @@
 
 #include "byoc/composites.h"
 #include "collage/cost.h"
+#include "driver/compilation_timing.h"
 #include "driver/entry_file.h"
 #include "driver/options.h"
 #include "schedule/algorithms.h"
 #include "tune/record_store.h"
 
 namespace tessera::driver {
-
-// How a part of a model is timed by itself. `model_bytes`: of the model's weights.
-ProgramTiming timing_of_parts(const CompileOptions& options, std::uint64_t model_bytes);
 
 class MeasuredCosts final : public collage::CostEstimator {
  public:

@@ -141,19 +141,4 @@ bool MeasuredCosts::is_of_one_size(const LibraryProgram& program) const {
   return options_.tuning.largest_share <= 0 || program.likely == program.largest;
 }
 
-// A device that does nothing between short runs slows down, and begins the first kernel of a run
-// later than those that follow another; what the host's caches hold is nothing to it.
-ProgramTiming timing_of_parts(const CompileOptions& options, std::uint64_t model_bytes) {
-  constexpr double kWarmUp = 0.05;
-  constexpr int kInARow = 8;
-  ProgramTiming how{options.threads, model_bytes, 0, options.tuning.largest_share};
-  if (compute_target(options.targets).device() != DeviceType::kCpu) {
-    how.model_bytes = 0;
-    how.warm_up = kWarmUp;
-    how.repeats = kInARow;
-    how.on_gpu = true;
-  }
-  return how;
-}
-
 }  // namespace tessera::driver

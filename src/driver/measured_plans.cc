@@ -13,9 +13,11 @@
 #include "collage/evolution.h"
 #include "driver/collage_text.h"
 #include "driver/compilation.h"
+#include "driver/compilation_timing.h"
 #include "driver/device_of_costs.h"
 #include "driver/given_placement.h"
 #include "driver/measured_costs.h"
+#include "driver/native_algorithms.h"
 #include "driver/pipeline.h"
 #include "driver/program_timing.h"
 #include "driver/shared_weights_file.h"
@@ -145,6 +147,8 @@ class PlanRace {
       compilation.start_from(std::move(prepared));
     }
     if (placer) compilation.place_by(std::move(placer));
+    // All plans by the same: what was measured of generated code before its parts were.
+    compilation.take_algorithms_from([&] { return recorded_algorithms(*records_, device_); });
     TESSERA_TRY(plan.lowered, compilation.front_half());
     plan.key = {"collage plan", "", device_, "", compilation.program_info(plan.lowered).build_id};
     return plan;
@@ -240,7 +244,7 @@ class PlanRace {
       tolerance = std::max(tolerance, ops::graph_tolerance(main, precision));
     }
     turns.tolerance = kOfModels * tolerance;
-    return time_in_turns(programs, turns, {.threads = options_.threads}, command_);
+    return time_in_turns(programs, turns, timing_of_models(options_), command_);
   }
 
   Result<LibraryProgram> program_of(Plan& plan) {

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <chrono>
 #include <numeric>
+#include <optional>
 #include <set>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -24,9 +26,7 @@ using relay::NodeId;
 using schedule::AlgorithmChoice;
 using schedule::MeasuredAlgorithms;
 
-// Another one where an algorithm becomes faster or slower: then all are measured again.
-constexpr const char* kVersion = "1";
-// With less, nothing is begun: so long compilers take.
+// With less, nothing is begun: compilers take about as long, and are not interrupted.
 constexpr double kLeastSeconds = 5;
 
 // Kernels as entries of a module like another.
@@ -86,6 +86,11 @@ Result<std::vector<AlgorithmChoice>> asked_by(const Function& entry, const Modul
   return nothing.asked();
 }
 
+struct Built {
+  LibraryProgram program = {};
+  std::optional<Diagnostic> why_not = {};
+};
+
 class AlgorithmMeasuring {
  public:
   AlgorithmMeasuring(std::vector<AlgorithmTask> tasks, const Module& module,
@@ -110,7 +115,7 @@ class AlgorithmMeasuring {
 
  private:
   tune::RecordKey key_of(const AlgorithmTask& task) const {
-    return {std::string(kNativeAlgorithms), kVersion, services_.device,
+    return {std::string(kNativeAlgorithms), kVersionOfAlgorithms, services_.device,
             services_.toolchain.identity(), task.choice.workload};
   }
   static tune::TuneRow row_of(const AlgorithmTask& task) {
@@ -129,55 +134,73 @@ class AlgorithmMeasuring {
     return rows;
   }
 
-  // The rows of tasks that have records; the others are left.
+  // The rows of tasks of which all algorithms have records; the others are left.
   Result<std::vector<tune::TuneRow>> take_known() {
     std::vector<tune::TuneRow> rows;
     std::vector<AlgorithmTask> unknown;
     for (AlgorithmTask& task : tasks_) {
       TESSERA_TRY(const tune::Records known, services_.records.find(key_of(task)));
-      if (known.list.empty()) {
+      const bool is_known = std::ranges::all_of(task.choice.algorithms, [&](const auto& name) {
+        return std::ranges::find(known.list, name, &tune::Record::configuration) !=
+               known.list.end();
+      });
+      if (!is_known) {
         unknown.push_back(std::move(task));
         continue;
       }
       tune::TuneRow& row = rows.emplace_back(row_of(task));
-      row.known = known.list.size();
+      row.known = task.choice.algorithms.size();
       for (const tune::Record& record : known.list) compare(record, row);
     }
     tasks_ = std::move(unknown);
     return rows;
   }
 
-  // A library for the first algorithm of each task, one for the second, and so on.
+  // A library for the first algorithm of all tasks, one for the second, and so on. Where that
+  // cannot be built, each task has one of its own: what does not compile costs itself.
   Result<void> build() {
-    programs_.resize(tasks_.size());
     std::size_t most = 0;
-    for (const AlgorithmTask& t : tasks_) most = std::max(most, t.choice.algorithms.size());
-    for (std::size_t i = 0; i < most; ++i) {
-      std::map<std::string, Function> entries;
-      MeasuredAlgorithms::Fastest given;
-      for (std::size_t t = 0; t < tasks_.size(); ++t) {
-        const AlgorithmChoice& choice = tasks_[t].choice;
-        if (i >= choice.algorithms.size()) continue;
-        entries[entry_name(t)] = tasks_[t].kernel;
-        given[choice.workload] = choice.algorithms[i];
-      }
-      MeasuredAlgorithms algorithms(std::move(given));
-      TESSERA_TRY(Module module, module_of(module_, std::move(entries)));
-      TESSERA_TRY(EntryFile file,
-                  EntryFile::build(std::move(module), services_.target, services_.code,
-                                   services_.toolchain, &algorithms));
-      for (std::size_t t = 0; t < tasks_.size(); ++t) {
-        const auto program = file.programs().find(entry_name(t));
-        if (program != file.programs().end()) programs_[t].push_back(program->second);
-      }
-      files_.push_back(std::move(file));
+    std::vector<std::size_t> all(tasks_.size());
+    std::iota(all.begin(), all.end(), 0);
+    for (const AlgorithmTask& task : tasks_) {
+      built_.emplace_back(task.choice.algorithms.size());
+      most = std::max(most, task.choice.algorithms.size());
     }
+    for (std::size_t i = 0; i < most; ++i) {
+      if (build(i, all)) continue;
+      for (const std::size_t t : all) {
+        if (const Result<void> alone = build(i, {&t, 1}); !alone) {
+          built_[t][i].why_not = alone.error().list.front();
+        }
+      }
+    }
+    return {};
+  }
+
+  Result<void> build(std::size_t algorithm, std::span<const std::size_t> tasks) {
+    std::map<std::string, Function> entries;
+    MeasuredAlgorithms::Fastest given;
+    for (const std::size_t t : tasks) {
+      const AlgorithmChoice& choice = tasks_[t].choice;
+      if (algorithm >= choice.algorithms.size()) continue;
+      entries[entry_name(t)] = tasks_[t].kernel;
+      given[choice.workload] = choice.algorithms[algorithm];
+    }
+    if (entries.empty()) return {};
+    MeasuredAlgorithms algorithms(std::move(given));
+    TESSERA_TRY(Module module, module_of(module_, std::move(entries)));
+    TESSERA_TRY(EntryFile file, EntryFile::build(std::move(module), services_.target,
+                                                 services_.code, services_.toolchain, &algorithms));
+    for (const std::size_t t : tasks) {
+      const auto program = file.programs().find(entry_name(t));
+      if (program != file.programs().end()) built_[t][algorithm].program = program->second;
+    }
+    files_.push_back(std::move(file));
     return {};
   }
 
   Result<tune::TuneRow> measured(std::size_t t, const std::string& command) const {
     const AlgorithmTask& task = tasks_[t];
-    const std::vector<std::string>& algorithms = task.choice.algorithms;
     tune::TuneRow row = row_of(task);
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin_;
     if (spent.count() > services_.seconds) {
@@ -185,21 +208,47 @@ class AlgorithmMeasuring {
       return row;
     }
     // What the others are compared with is the last one.
-    std::vector<std::size_t> order(algorithms.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::ranges::stable_partition(
-        order, [&](std::size_t i) { return algorithms[i] != schedule::kDirect; });
+    std::vector<std::string> names;
     std::vector<LibraryProgram> programs;
-    for (const std::size_t i : order) programs.push_back(programs_[t][i]);
+    for (const bool is_direct : {false, true}) {
+      for (std::size_t i = 0; i < built_[t].size(); ++i) {
+        const std::string& name = task.choice.algorithms[i];
+        if ((name == schedule::kDirect) != is_direct) continue;
+        const Built& built = built_[t][i];
+        if (!built.program) {
+          TESSERA_TRY_VOID(add_unbuilt(task, name, *built.why_not, row));
+          continue;
+        }
+        names.push_back(name);
+        programs.push_back(built.program);
+      }
+    }
+    if (names.empty() || names.back() != schedule::kDirect) return row;
     Turns turns;
     turns.tolerance = task.tolerance;
     const auto times = time_in_turns(programs, turns, services_.timing, command);
-    for (std::size_t k = 0; k < order.size(); ++k) {
-      TESSERA_TRY_VOID(add({key_of(task), algorithms[order[k]], times[k].time_us,
-                            times[k].spread_us, times[k].failure},
-                           row));
+    if (!times.back().failure.empty()) {
+      row.problem = times.back().failure;
+      return row;  // there was nothing to compare with
+    }
+    for (std::size_t k = 0; k < names.size(); ++k) {
+      TESSERA_TRY_VOID(add(
+          {key_of(task), names[k], times[k].time_us, times[k].spread_us, times[k].failure}, row));
     }
     return row;
+  }
+
+  // What the machine is to blame for is tried again the next time.
+  Result<void> add_unbuilt(const AlgorithmTask& task, const std::string& name,
+                           const Diagnostic& why, tune::TuneRow& row) const {
+    const bool is_about_the_source =
+        why.code == Code::kToolFailed && !services_.toolchain.blames_the_machine(why);
+    if (is_about_the_source) {
+      return add({key_of(task), name, 0, 0, fmt::format("{}: {}", tune::kNotCompiled, why.message)},
+                 row);
+    }
+    row.problem = why.message;
+    return {};
   }
 
   static void compare(const tune::Record& record, tune::TuneRow& row) {
@@ -208,8 +257,16 @@ class AlgorithmMeasuring {
     if (is_timed && (!row.best || record.time_us < row.best->time_us)) row.best = record;
   }
 
+  // How a process ended says little of what it ran: that is tried again the next time, too.
   Result<void> add(const tune::Record& record, tune::TuneRow& row) const {
     ++(record.failure.empty() ? row.measured : row.failed);
+    const bool will_stay = record.failure.empty() ||
+                           record.failure.starts_with(tune::kWrongNumbers) ||
+                           record.failure.starts_with(tune::kNotCompiled);
+    if (!will_stay) {
+      row.problem = record.failure;
+      return {};
+    }
     compare(record, row);
     return services_.records.replace(record);
   }
@@ -218,11 +275,13 @@ class AlgorithmMeasuring {
   const Module& module_;
   const AlgorithmServices& services_;
   const std::chrono::steady_clock::time_point begin_;
-  std::vector<std::vector<LibraryProgram>> programs_;  // by task and algorithm
+  std::vector<std::vector<Built>> built_;  // by task and algorithm
   std::vector<EntryFile> files_;
 };
 
 }  // namespace
+
+bool may_have_algorithms(const Function& f) { return !regions_to_ask(f).empty(); }
 
 Result<MeasuredAlgorithms> recorded_algorithms(const tune::RecordStore& records,
                                                const std::string& device) {
@@ -231,7 +290,7 @@ Result<MeasuredAlgorithms> recorded_algorithms(const tune::RecordStore& records,
   for (const tune::Record& r : all.list) {
     if (r.key.backend != kNativeAlgorithms || fastest.contains(r.key.workload)) continue;
     TESSERA_TRY(const byoc::Ranking ranking,
-                records.ranking(kNativeAlgorithms, kVersion, device, {r.key.workload}));
+                records.ranking(kNativeAlgorithms, kVersionOfAlgorithms, device, {r.key.workload}));
     if (ranking.configurations.empty()) continue;
     fastest[r.key.workload] = ranking.configurations.front();
   }

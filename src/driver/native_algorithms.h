@@ -17,6 +17,12 @@
 
 namespace tessera::driver {
 
+// Of the algorithms: another one where some become faster or slower. Then all are measured again,
+// and what they are part of.
+inline constexpr const char* kVersionOfAlgorithms = "algorithms 1";
+// Is there an operator in it whose work may have several?
+bool may_have_algorithms(const relay::Function& f);
+
 struct AlgorithmServices {
   const MachineCode& code;
   const Target target;  // the machine, with the code's processor

@@ -2,6 +2,8 @@
 // Algorithms of generated code, measured and chosen: from the model to the library.
 #include "driver/native_algorithms.h"
 
+#include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 
 #include "driver/compile.h"
@@ -120,6 +122,13 @@ TEST_F(NativeAlgorithms, AreThoseOfThisMachine) {
   other.threads = 2;
   EXPECT_EQ(loops(other), by_rule);
   EXPECT_NE(loops(options_), by_rule);
+  const auto warns = [](const CompileReport& report) {
+    return std::ranges::any_of(report.warnings, [](const Diagnostic& w) {
+      return contains(w.message, "nothing of this machine for 1 of 1 kinds of work");
+    });
+  };
+  EXPECT_TRUE(warns(value_of(compile(other))));
+  EXPECT_FALSE(warns(value_of(compile(options_))));
 }
 
 TEST_F(NativeAlgorithms, AreMeasuredWhileCompiling) {
@@ -141,6 +150,39 @@ TEST_F(NativeAlgorithms, AreNotMeasuredWhereTheTargetSaysWhich) {
   EXPECT_FALSE(std::filesystem::exists(options_.records));
 }
 
+// An empty file is one without records, as of whoever makes its name first.
+TEST_F(NativeAlgorithms, AreMeasuredIntoAnEmptyFile) {
+  ASSERT_TRUE(write_atomically(options_.records, ""));
+  CompileOptions o = options_;
+  o.tuning.measures = true;
+  value_of(compile(o));
+  EXPECT_EQ(records().size(), 3u);
+}
+
+// One that does not compile costs itself, for good.
+TEST_F(NativeAlgorithms, AreOutWhereTheyDoNotCompile) {
+  const std::string compiler = folder_.file("cxx");
+  ASSERT_TRUE(write_atomically(
+      compiler,
+      "#!/bin/sh\nfor f in \"$@\"; do\n  case \"$f\" in *.cc) if grep -q tile_row \"$f\"; then\n"
+      "    echo 'kernels.cc:1:2: error: no such tiles' >&2; exit 1; fi;; esac\ndone\n"
+      "exec c++ \"$@\"\n"));
+  std::filesystem::permissions(compiler, std::filesystem::perms::owner_all);
+  ::setenv("CXX", compiler.c_str(), 1);
+  const Result<CompileReport> first = tune(options_), again = tune(options_);
+  ::unsetenv("CXX");
+  const CompileReport report = value_of(first);
+  ASSERT_EQ(report.tuned.size(), 1u);
+  EXPECT_EQ(report.tuned[0].measured, 1u);
+  EXPECT_EQ(report.tuned[0].failed, 2u);
+  ASSERT_TRUE(report.tuned[0].best);
+  EXPECT_EQ(report.tuned[0].best->configuration, schedule::kDirect);
+  int failures = 0;
+  for (const tune::Record& r : records()) failures += r.failure.starts_with(tune::kNotCompiled);
+  EXPECT_EQ(failures, 2);
+  EXPECT_EQ(value_of(again).tuned.at(0).known, 3u);
+}
+
 // They are what generated code costs: measured before its candidates are.
 TEST_F(NativeAlgorithms, AreCandidatesOfMeasuredPlacement) {
   CompileOptions o = collage(two_convolutions());
@@ -150,10 +192,24 @@ TEST_F(NativeAlgorithms, AreCandidatesOfMeasuredPlacement) {
   EXPECT_EQ(records().size(), 3u);
   for (const tune::Record& r : records()) EXPECT_EQ(r.failure, "") << r.configuration;
   expect_close(outputs_of(o.output), native_outputs(two_convolutions()));
-  o.tuning.measures = false;
-  say_fastest("winograd_2x2");
-  CompileOptions greedy = options_;
-  EXPECT_TRUE(contains(loops(greedy), "winograd 2x2"));
+}
+
+// Each plan that races computes so: whichever is written has the weights of the algorithm that is
+// fastest by the records.
+TEST_F(NativeAlgorithms, AreThoseOfAllPlans) {
+  constexpr std::uint64_t kElements = 32 * 32, kSmallBytes = 4096;
+  value_of(tune(options_));
+  for (const auto& [algorithm, window] :
+       {std::pair("direct", 3), std::pair("winograd_2x2", 4), std::pair("winograd_4x4", 6)}) {
+    say_fastest(algorithm);
+    CompileOptions o = collage(two_convolutions());
+    o.records = options_.records;
+    o.targets[0] = options_.targets[0];
+    const CompileReport report = value_of(compile(o));
+    const std::uint64_t bytes = 4 * kElements * static_cast<std::uint64_t>(window * window);
+    EXPECT_GE(report.weight_bytes, bytes) << algorithm;
+    EXPECT_LT(report.weight_bytes, bytes + kSmallBytes) << algorithm;
+  }
 }
 
 }  // namespace

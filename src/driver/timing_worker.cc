@@ -94,7 +94,7 @@ class TurnTaking {
       wanted_ = std::move(found);
       return {};
     }
-    const std::string wrong = wrong_numbers(found, wanted_, turns_.tolerance, "another plan's");
+    const std::string wrong = wrong_numbers(found, wanted_, turns_.tolerance, "another's");
     if (wrong.empty()) return {};
     tell(i, {0, 0, wrong});
     ready_[i] = {};

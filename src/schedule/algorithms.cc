@@ -19,9 +19,9 @@ std::string MeasuredAlgorithms::choose(const AlgorithmChoice& choice) {
   return can_be_taken ? measured->second : choice.algorithms.front();
 }
 
-bool MeasuredAlgorithms::is_any_unknown() const {
-  return std::ranges::any_of(
-      asked_, [&](const AlgorithmChoice& choice) { return !fastest_.contains(choice.workload); });
+std::size_t MeasuredAlgorithms::num_unknown() const {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      asked_, [&](const AlgorithmChoice& choice) { return !fastest_.contains(choice.workload); }));
 }
 
 }  // namespace tessera::schedule

@@ -3,6 +3,7 @@
 // measured which one is fastest, the measurement: driver/native_algorithms.h keeps those.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <string>
 #include <string_view>
@@ -32,8 +33,9 @@ class MeasuredAlgorithms {
   std::string choose(const AlgorithmChoice& choice);
   // In the order in which they came first, each once.
   const std::vector<AlgorithmChoice>& asked() const { return asked_; }
-  // Was something asked for that was not measured?
-  bool is_any_unknown() const;
+  // How much was asked for that was not measured?
+  std::size_t num_unknown() const;
+  bool is_any_unknown() const { return num_unknown() > 0; }
 
  private:
   Fastest fastest_;

@@ -261,7 +261,8 @@ TEST_F(Records, WhatHasNoChoicesTakesNoRecords) {
     EXPECT_TRUE(ran.ok()) << ran.err;
     return ran.err;
   };
-  const std::string warning = " has no effect: neither generated code nor a back end of the targets has a choice";
+  const std::string warning =
+      " has no effect: neither generated code nor a back end of the targets has a choice";
   EXPECT_TRUE(contains(said({"--records", "r.db"}), "--records" + warning));
   EXPECT_TRUE(contains(said({"--tune"}), "--tune" + warning));
   EXPECT_TRUE(contains(said({"--tune"}), "--target cuda --target cutlass"));
