@@ -163,8 +163,9 @@ void add_model_options(CLI::App& command, ModelOptionTexts& t,
       "--weights", t.options.weights,
       "How weights are stored. lossless: packed, with the same bits when the library is loaded. "
       "Constant matrices of products: int8 or int4, then :group=32, 64 or 128 and "
-      "symmetric or asymmetric as wanted (\"int4:group=64,symmetric\"), kept unless named: @first, "
-      "@last, @small. fp8, then :channel or tensor and static (--calibrate) or dynamic: products "
+      "symmetric or asymmetric as wanted (\"int4:group=64,symmetric\"), kept unless named: "
+      "@embedding (tables that rows are taken from), @first, @last, @small. fp8, then :channel or "
+      "tensor and static (--calibrate) or dynamic: products "
       "of floats of eight bits, likewise. With PATTERN= in front for nodes of these names alone, "
       "\"*/lm_head*=keep\"; repeatable, the last that fits decides");
   command.add_option("--calibrate", t.options.calibrate,

@@ -135,19 +135,87 @@ TEST_F(QuantizedWeights, TheLibrarySaysWhatItHas) {
   EXPECT_LT(small, static_cast<double>(report_.weight_bytes) - 300 * 130 * 3);
 }
 
-// A table that rows are taken from, too: it would be stored in both forms.
-TEST_F(QuantizedWeights, WhatOthersReadStays) {
-  TestModel m(17);
-  m.input("i", {2}, onnx::TensorProto::INT64);
-  weight(m, "table", 512, 64);
-  m.node("Gather", {"table", "i"}, {"x"});
-  import::set_int(m.node("Gemm", {"x", "table"}, {"y"}), "transB", 1);
-  m.output("y");
-  options_.weights = {"int4", "@last=int4"};
-  compile_file("m.onnx", m.proto.SerializeAsString());
-  EXPECT_EQ(report_.weights.size(), 1U);
-  EXPECT_EQ(report_.weights.at(0).form, "");
-  EXPECT_NE(report_.weights.at(0).reason.find("take"), std::string::npos);
+// Tables that rows are taken from, and one that a product multiplies as well.
+class QuantizedTables : public QuantizedWeights {
+ protected:
+  static constexpr std::int64_t kRows = 700, kWidth = 96;
+
+  // Of any number of rows; `is_shared`: their products with the table are the result.
+  void compile_lookup(const std::vector<std::string>& rules, bool is_shared = false) {
+    TestModel m(17);
+    m.input("i", {0}, onnx::TensorProto::INT64);
+    auto* type = m.proto.mutable_graph()->mutable_input(0)->mutable_type();
+    type->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_dim_param("n");
+    weight(m, "table", kRows, kWidth);
+    m.node("Gather", {"table", "i"}, {"x"})->set_name("/wte");
+    if (is_shared) {
+      import::set_int(m.node("Gemm", {"x", "table"}, {"y"}), "transB", 1);
+    } else {
+      m.node("Relu", {"x"}, {"y"});
+    }
+    m.output("y");
+    options_.weights = rules;
+    compile_file("m.onnx", m.proto.SerializeAsString());
+  }
+  // The largest error of either executor, of so many rows, the last ones of the table among them.
+  double error_of_rows(std::int64_t n) {
+    std::vector<std::int64_t> indices;
+    for (std::int64_t i = 0; i < n; ++i) indices.push_back((kRows - 1 + i * 37) % kRows);
+    const std::vector<Tensor> inputs = {Tensor::of<std::int64_t>({n}, kInt64, indices)};
+    const Module module = value_of(load_model(options_.model, {{"n", n, {}}}));
+    const auto wanted = ops::evaluate(module, module.functions.at("main"), inputs);
+    double worst = 0;
+    for (exec::Session* session : {exported_.get(), interpreted_.get()}) {
+      const auto found = value_of(session->run(inputs));
+      worst = std::max(worst, ops::relative_difference(found.at(0), wanted.at(0)));
+    }
+    return worst;
+  }
+};
+
+TEST_F(QuantizedTables, StayUnlessARuleSaysOtherwise) {
+  compile_lookup({"int4"});
+  EXPECT_EQ(forms(), "/wte [700, 96] as it was, @embedding=keep\n");
+  EXPECT_EQ(error_of_rows(3), 0);
+  compile_lookup({"int4", "@embedding=fp8"});
+  EXPECT_NE(forms().find("as it was, rows of it are taken"), std::string::npos) << forms();
+}
+
+TEST_F(QuantizedTables, AreDecodedRowByRow) {
+  const std::uint64_t whole = 4 * kRows * kWidth;
+  for (const auto& [rule, error, share] :
+       {std::tuple("@embedding=int8", 0.005, 0.28), std::tuple("/wte=int4:group=32", 0.08, 0.17),
+        std::tuple("@embedding=int4:group=32,asymmetric", 0.08, 0.2)}) {
+    compile_lookup({rule});
+    ASSERT_EQ(report_.weights.size(), 1u);
+    const passes::WeightRow& row = report_.weights.front();
+    EXPECT_EQ(row.reason, rule);
+    EXPECT_LT(static_cast<double>(row.bytes), share * static_cast<double>(whole)) << rule;
+    EXPECT_LT(report_.weight_bytes, row.bytes + 4096) << "in no other form";
+    for (const std::int64_t n : {1, 5, 64}) {
+      EXPECT_LT(error_of_rows(n), error) << rule;
+      EXPECT_GT(error_of_rows(n), 0) << rule;
+    }
+  }
+}
+
+// It would be stored in both forms.
+TEST_F(QuantizedTables, StayWhereAProductReadsThemAsTheyAre) {
+  compile_lookup({"int4", "@embedding=int8"}, true);
+  EXPECT_EQ(forms(),
+            "/wte [700, 96] as it was, nn.dense reads it, too\n"
+            "Gemm -> y [700, 96] as it was, @last=keep\n");
+  compile_lookup({"int4", "@last=int4"}, true);
+  ASSERT_EQ(report_.weights.size(), 2u);
+  EXPECT_EQ(report_.weights.at(1).reason, "take reads it, too");
+}
+
+TEST_F(QuantizedTables, BecomeIntegersWithTheirProducts) {
+  compile_lookup({"int8", "@embedding=int8", "@last=int8"}, true);
+  ASSERT_EQ(report_.weights.size(), 2u);
+  for (const passes::WeightRow& row : report_.weights) EXPECT_NE(row.form, "") << row.name;
+  EXPECT_LT(error_of_rows(2), 0.02);
+  EXPECT_LT(report_.weight_bytes, 3 * kRows * kWidth) << "not in float32";
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 // (passes/weight_rules.h):
 //   dense(x, w)  =  dense(x, dequantize_blocks(q, scale, zero_point))
 //   dense(x, w)  =  dense(dequantize_float8(quantize_float8(x, s), s), dequantize_float8(q, t))
+// So do tables that rows are taken from, as embeddings are, which are decoded row by row:
+//   take(w, i)   =  take(dequantize_blocks(q, scale, zero_point), i)
 // What reads them as they are stored is made of that later (convert-block-products,
 // convert-float8-products).
 #include <algorithm>
@@ -11,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "diagnostics/places.h"
+#include "ops/attrs/index.h"
 #include "passes/float8_products.h"
 #include "passes/narrow_constant.h"
 #include "passes/pass.h"
@@ -91,7 +94,8 @@ class WeightQuantizer {
     std::vector<NodeId> data;
     for (std::size_t i = 0; i < f_.num_nodes(); ++i) {
       const auto p = described(NodeId(i));
-      const WeightRule* rule = p ? rule_of(*p, nodes_of_model(f_[p->id].location)) : nullptr;
+      const WeightRule* rule =
+          p ? rule_of(p->as_reader(), nodes_of_model(f_[p->id].location)) : nullptr;
       if (rule == nullptr || !rule->form.float8 || !is_calibrated(*rule->form.float8, can_be)) {
         continue;
       }
@@ -102,9 +106,17 @@ class WeightQuantizer {
   }
 
  private:
+  // What reads a constant matrix, which has groups along its terms.
+  struct Reader {
+    NodeId id, matrix;
+    std::int64_t columns = 0, terms = 0;
+    bool is_lookup = false;  // rows are taken: each is a column here
+  };
   struct Product : RowProduct {
     NodeId id;
     std::int64_t columns = 0, terms = 0;
+
+    Reader as_reader() const { return {id, matrix, columns, terms}; }
   };
 
   std::optional<Product> described(NodeId id) const {
@@ -119,17 +131,35 @@ class WeightQuantizer {
     return Product{*found, id, columns, terms};
   }
 
-  bool fits(const WeightRule& rule, const Product& p, std::span<const std::string> names) const {
-    if (rule.pattern == "@first") return order_.is_first(p.id);
-    if (rule.pattern == "@last") return order_.is_last(p.id);
-    if (rule.pattern == "@small") return p.columns * p.terms < kSmallWeight;
+  // Rows that are taken from a constant table of floats.
+  std::optional<Reader> lookup(NodeId id) const {
+    if (!is_call_of(f_, id, "take")) return std::nullopt;
+    const NodeId table = f_.operands(id)[0];
+    const auto* constant = f_.as<relay::Constant>(table);
+    if (constant == nullptr || f_.type(table).rank() != 2) return std::nullopt;
+    const auto attrs = relay::read_attrs<ops::TakeAttrs>(f_.as<relay::OpCall>(id)->attrs);
+    if (attrs.batch_dims != 0 || (attrs.axis != 0 && attrs.axis != -2)) return std::nullopt;
+    const Tensor& rows = pool_.resolve(constant->value);
+    if (!rows.dtype.is_float() || rows.num_elements() == 0) return std::nullopt;
+    return Reader{id, table, rows.shape[0], rows.shape[1], true};
+  }
+
+  bool fits(const WeightRule& rule, const Reader& r, std::span<const std::string> names) const {
+    if (rule.pattern == "@embedding") return r.is_lookup;
+    if (rule.pattern == "@first") return !r.is_lookup && order_.is_first(r.id);
+    if (rule.pattern == "@last") return !r.is_lookup && order_.is_last(r.id);
+    if (rule.pattern == "@small") return r.columns * r.terms < kSmallWeight;
     return fits_a_name(rule, names);
   }
 
-  const WeightRule* rule_of(const Product& p, std::span<const std::string> names) const {
+  const WeightRule* rule_of(const Reader& reader, std::span<const std::string> names) const {
     const auto rule =
-        std::ranges::find_if(rules_, [&](const WeightRule& r) { return fits(r, p, names); });
+        std::ranges::find_if(rules_, [&](const WeightRule& r) { return fits(r, reader, names); });
     return rule == rules_.end() ? nullptr : &*rule;
+  }
+  bool becomes_integers(const Reader& reader) const {
+    const WeightRule* rule = rule_of(reader, nodes_of_model(f_[reader.id].location));
+    return rule != nullptr && rule->form.is_integer();
   }
 
   // Why the product cannot have it otherwise, whatever the rules say; "": it can.
@@ -145,11 +175,19 @@ class WeightQuantizer {
     if (!is_float || f_.type(p.data).dtype() != dtype || f_.type(p.id).dtype() != dtype) {
       return fmt::format("it is a product of {}", to_string(f_.type(p.data).dtype()));
     }
-    for (const NodeId user : uses_.of(p.matrix)) {
-      if (!described(user)) {
-        const relay::Operator* op = f_.op(user);
-        return fmt::format("{} reads it, too", op != nullptr ? op->name : "something else");
-      }
+    return obstacle(p.as_reader(), matrix);
+  }
+
+  // The same of whatever reads it.
+  std::string obstacle(const Reader& reader, const Tensor& matrix) const {
+    for (const NodeId user : uses_.of(reader.matrix)) {
+      const auto product = described(user);
+      const auto table = lookup(user);
+      const bool can_be = product ? !reader.is_lookup || becomes_integers(product->as_reader())
+                                  : table && becomes_integers(*table);
+      if (can_be) continue;
+      const relay::Operator* op = f_.op(user);
+      return fmt::format("{} reads it, too", op != nullptr ? op->name : "something else");
     }
     const Tensor wide = in_float32(matrix);
     const bool is_finite =
@@ -159,40 +197,78 @@ class WeightQuantizer {
 
   static Tensor in_float32(const Tensor& t) { return t.dtype == kFloat32 ? t : widened(t); }
 
-  std::optional<NodeId> visit(Copier& c, NodeId id) const {
-    const auto p = described(id);
-    if (!p) return std::nullopt;
-    const std::vector<std::string> names = nodes_of_model(f_[id].location);
-    const WeightRule* rule = rule_of(*p, names);
+  // The rule for a matrix, and its row as long as it stays.
+  struct Ruled {
+    const WeightRule* rule;
+    const Tensor& matrix;
+    WeightRow row;
+  };
+  std::optional<Ruled> ruled(const Reader& reader) const {
+    const std::vector<std::string> names = nodes_of_model(f_[reader.id].location);
+    const WeightRule* rule = rule_of(reader, names);
     if (rule == nullptr) return std::nullopt;
     if (rule->form.bits == 0) {
       // What is packed is packed, and told, when the library is written.
       const WeightRule* stored = rule_of_constant(rules_, names);
       if (stored != nullptr && stored->form.is_lossless) return std::nullopt;
     }
-    const Tensor& matrix = pool_.resolve(f_.as<relay::Constant>(p->matrix)->value);
+    const Tensor& matrix = pool_.resolve(f_.as<relay::Constant>(reader.matrix)->value);
     const auto bytes = static_cast<std::uint64_t>(matrix.size_bytes());
-    WeightRow row{names.empty() ? std::string(f_.op(id)->name) : names.front(),
-                  fmt::format("[{}, {}]", p->columns, p->terms),
-                  "",
-                  rule->text,
-                  bytes,
-                  bytes};
-    std::string why_not = rule->form.bits == 0 ? "" : obstacle(*p, matrix, rule->form);
-    if (rule->form.bits == 0 || !why_not.empty()) {
-      if (!why_not.empty()) row.reason = std::move(why_not);
-      rows_.push_back(std::move(row));
-      return std::nullopt;
-    }
-    if (rule->form.float8) return float8_product(c, *p, matrix, rule->form, std::move(row));
-    const QuantizedMatrix q = quantize_blocks(in_float32(matrix), p->has_rows_of_terms, rule->form);
-    row.form = to_string(rule->form);
-    row.error = q.error;
-    // As packed_weight stores them: in bfloat16, which holds zero points, too.
-    const std::int64_t numbers = q.scale.num_elements() + q.zero_point.num_elements();
-    row.bytes = static_cast<std::uint64_t>(q.data.size_bytes() + numbers * kBFloat16.size_bytes());
-    rows_.push_back(std::move(row));
+    return Ruled{rule, matrix,
+                 WeightRow{names.empty() ? std::string(f_.op(reader.id)->name) : names.front(),
+                           fmt::format("[{}, {}]", reader.columns, reader.terms), "", rule->text,
+                           bytes, bytes}};
+  }
+
+  std::optional<NodeId> visit(Copier& c, NodeId id) const {
+    if (const auto table = lookup(id)) return visit_lookup(c, *table);
+    const auto p = described(id);
+    auto found = p ? ruled(p->as_reader()) : std::nullopt;
+    if (!found) return std::nullopt;
+    const auto& [rule, matrix, kept] = *found;
+    if (rule->form.bits == 0) return stays(*found, "");
+    if (auto why = obstacle(*p, matrix, rule->form); !why.empty()) return stays(*found, why);
+    if (rule->form.float8) return float8_product(c, *p, matrix, rule->form, found->row);
+    const QuantizedMatrix q = quantized(*found, p->has_rows_of_terms, kBFloat16);
     return product(c, *p, q);
+  }
+
+  // Of a table few rows are read at a time, so that its numbers stay as they are found.
+  std::optional<NodeId> visit_lookup(Copier& c, const Reader& table) const {
+    auto found = ruled(table);
+    if (!found) return std::nullopt;
+    const WeightForm& form = found->rule->form;
+    if (form.bits == 0) return stays(*found, "");
+    if (form.float8) return stays(*found, "rows of it are taken, and fp8 is of products");
+    if (auto why = obstacle(table, found->matrix); !why.empty()) return stays(*found, why);
+    const QuantizedMatrix q = quantized(*found, true, kFloat32);
+    const NodeId rows = dequantized(c, table, q, found->matrix.dtype);
+    const NodeId y = c.builder().call(*f_.op(table.id), {rows, c.map(f_.operands(table.id)[1])},
+                                      f_.as<relay::OpCall>(table.id)->attrs);
+    c.builder().set_type(y, f_.type(table.id));
+    return y;
+  }
+
+  std::optional<NodeId> stays(Ruled& found, std::string why) const {
+    if (!why.empty()) found.row.reason = std::move(why);
+    rows_.push_back(std::move(found.row));
+    return std::nullopt;
+  }
+
+  // `stored`: the type of scales and of zero points as they are stored; bfloat16 holds both.
+  QuantizedMatrix quantized(Ruled& found, bool has_rows_of_terms, DType stored) const {
+    QuantizedMatrix q =
+        quantize_blocks(in_float32(found.matrix), has_rows_of_terms, found.rule->form);
+    found.row.form = to_string(found.rule->form);
+    found.row.error = q.error;
+    const std::int64_t points = stored == kBFloat16
+                                    ? q.zero_point.num_elements() * stored.size_bytes()
+                                    : static_cast<std::int64_t>(q.zero_point.size_bytes());
+    found.row.bytes =
+        static_cast<std::uint64_t>(static_cast<std::int64_t>(q.data.size_bytes()) +
+                                   q.scale.num_elements() * stored.size_bytes() + points);
+    rows_.push_back(std::move(found.row));
+    return q;
   }
 
   NodeId float8_product(Copier& c, const Product& p, const Tensor& matrix, const WeightForm& form,
@@ -216,20 +292,23 @@ class WeightQuantizer {
   }
 
   NodeId product(Copier& c, const Product& p, const QuantizedMatrix& q) const {
+    const NodeId matrix = dequantized(c, p.as_reader(), q, f_.type(p.id).dtype());
+    const NodeId y = c.builder().call(*operators_.find("nn.dense"), {c.map(p.data), matrix},
+                                      {{"units", p.columns}});
+    c.builder().set_type(y, f_.type(p.id));
+    return y;
+  }
+
+  NodeId dequantized(Copier& c, const Reader& reader, const QuantizedMatrix& q, DType dtype) const {
     relay::FunctionBuilder& b = c.builder();
     NodeId matrix = b.call(*operators_.find("qnn.dequantize_blocks"),
                            {b.constant(q.data), b.constant(q.scale), b.constant(q.zero_point)},
                            relay::write_attrs(q.attrs));
-    b.set_type(matrix, tensor_type({Dim(p.columns), Dim(p.terms)}, kFloat32));
-    const DType dtype = f_.type(p.id).dtype();
-    if (dtype != kFloat32) {
-      matrix = b.call(*operators_.find("cast"), {matrix}, {{"dtype", dtype}});
-      b.set_type(matrix, tensor_type({Dim(p.columns), Dim(p.terms)}, dtype));
-    }
-    const NodeId y =
-        b.call(*operators_.find("nn.dense"), {c.map(p.data), matrix}, {{"units", p.columns}});
-    b.set_type(y, f_.type(p.id));
-    return y;
+    b.set_type(matrix, tensor_type({Dim(reader.columns), Dim(reader.terms)}, kFloat32));
+    if (dtype == kFloat32) return matrix;
+    matrix = b.call(*operators_.find("cast"), {matrix}, {{"dtype", dtype}});
+    b.set_type(matrix, tensor_type({Dim(reader.columns), Dim(reader.terms)}, dtype));
+    return matrix;
   }
 
   const Function& f_;

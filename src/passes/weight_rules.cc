@@ -11,7 +11,8 @@
 namespace tessera::passes {
 namespace {
 
-constexpr std::string_view kBuiltIn[] = {"@first=keep", "@last=keep", "@small=keep"};
+constexpr std::string_view kBuiltIn[] = {"@embedding=keep", "@first=keep", "@last=keep",
+                                         "@small=keep"};
 constexpr std::array<std::int64_t, 3> kGroups = {32, 64, 128};
 
 Unexpected<Diagnostics> wrong(std::string_view rule, std::string_view why) {
@@ -84,8 +85,9 @@ Result<WeightRule> parse_rule(std::string_view text) {
     form = text.substr(sign + 1);
     if (rule.pattern.empty()) return wrong(text, "its pattern is empty");
   }
-  if (rule.pattern.starts_with('@') && rule.pattern != "@first" && rule.pattern != "@last" &&
-      rule.pattern != "@small") {
+  constexpr std::string_view kKinds[] = {"@embedding", "@first", "@last", "@small"};
+  if (rule.pattern.starts_with('@') &&
+      std::ranges::find(kKinds, rule.pattern) == std::end(kKinds)) {
     return wrong(text, fmt::format("`{}` is not known", rule.pattern));
   }
   TESSERA_TRY(rule.form, parse_form(text, form));

@@ -3,14 +3,15 @@
 // texts, of which the last that fits decides.
 //   [PATTERN=](int8|int4)[:group=32|64|128][,symmetric|asymmetric]     [PATTERN=]keep
 //   [PATTERN=]fp8[:channel|tensor][,static|dynamic]                    [NAME=]lossless
-// PATTERN is a name of a node of the model with * and ?, or one of these kinds of products:
-//   @first   computed of the model's floats with no product between
-//   @last    no product is computed of what it gives
-//   @small   its weight has fewer than 16,384 elements
-// These kinds are asked of products that could become integers; what is packed is any constant of
+// PATTERN is a name of a node of the model with * and ?, or one of these kinds of weights:
+//   @embedding   rows are taken from it
+//   @first       of a product computed of the model's floats with no product between
+//   @last        of one such that no product is computed of what it gives
+//   @small       it has fewer than 16,384 elements
+// These kinds are asked of weights that could become integers; what is packed is any constant of
 // floats, and names alone decide. Without a pattern a rule is for all; such rules come first, then
-// `@first=keep`, `@last=keep` and
-// `@small=keep`, then those with patterns, each in the order in which they are given.
+// `@embedding=keep`, `@first=keep`, `@last=keep` and `@small=keep`, then those with patterns, each
+// in the order in which they are given.
 #pragma once
 
 #include <optional>

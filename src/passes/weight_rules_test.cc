@@ -19,19 +19,20 @@ TEST(WeightRules, TheLastThatFitsDecides) {
   EXPECT_EQ(order_of({"*/q*=int8:group=32,asymmetric", "int4", "@last=int8"}),
             "@last int8:group=64,symmetric\n"
             "*/q* int8:group=32,asymmetric\n"
-            "@small keep\n@last keep\n@first keep\n"
+            "@small keep\n@last keep\n@first keep\n@embedding keep\n"
             "* int4:group=64,symmetric\n");
 }
 
 TEST(WeightRules, FloatsOfEightBits) {
   EXPECT_EQ(order_of({"fp8", "a=fp8:tensor,static", "b=fp8:dynamic", "@last=fp8:channel"}),
             "@last fp8:channel\nb fp8:channel,dynamic\na fp8:tensor,static\n"
-            "@small keep\n@last keep\n@first keep\n* fp8:channel\n");
+            "@small keep\n@last keep\n@first keep\n@embedding keep\n* fp8:channel\n");
 }
 
 TEST(WeightRules, NamesMayHaveSigns) {
-  EXPECT_EQ(order_of({"a=b=int4:group=128"}),
-            "a=b int4:group=128,symmetric\n@small keep\n@last keep\n@first keep\n");
+  EXPECT_EQ(
+      order_of({"a=b=int4:group=128"}),
+      "a=b int4:group=128,symmetric\n@small keep\n@last keep\n@first keep\n@embedding keep\n");
 }
 
 TEST(WeightRules, WhatTheyRefuse) {
