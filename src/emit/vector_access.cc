@@ -39,6 +39,7 @@ class Rewriter : public tir::Mutator {
     if (const auto* choice = e.as<tir::Select>(); choice != nullptr && conditional_ == 0) {
       if (Expr out = load_or_zero(*choice)) return out;
       if (const Expr first = first_of(e)) return vector_load(e.dtype(), first);
+      if (Expr out = one_of_few(e, *choice)) return out;
     }
     // What is not evaluated always may be out of bounds.
     const bool choice =
@@ -98,6 +99,29 @@ class Rewriter : public tir::Mutator {
     return first ? vector_load(choice.yes.dtype(), first, condition) : Expr();
   }
 
+  // What is computed of vectors, one side or the other for all iterations alike: each side's are
+  // read where it is chosen. Registers are kept for all, so there may not be many.
+  Expr one_of_few(const Expr& e, const tir::Select& choice) {
+    constexpr int kMostChoices = 3;
+    int choices = 0;
+    tir::for_each_node(e, [&](const Expr& n) { choices += n.as<tir::Select>() != nullptr; });
+    const Expr condition = choices <= kMostChoices ? shared(choice.condition) : Expr();
+    if (!condition) return {};
+    const Expr before = chosen_where_;
+    const auto where = [&](const Expr& c, const Expr& side) {
+      chosen_where_ = both(before, c);
+      return mutate(side);
+    };
+    const Expr yes = where(condition, choice.yes);
+    const Expr no = where(tir::logical_not(condition), choice.no);
+    chosen_where_ = before;
+    return tir::select(condition, yes, no);
+  }
+  // Either may say nothing.
+  static Expr both(const Expr& a, const Expr& b) {
+    return a && b ? tir::logical_and(a, b) : a ? a : b;
+  }
+
   // The condition as the first iteration has it, if it says the same in all of them.
   Expr shared(const Expr& condition) {
     bool varies = false;
@@ -107,8 +131,8 @@ class Rewriter : public tir::Mutator {
     });
     if (varies) return {};
     if (!tir::uses_var(condition, var_)) return condition;
-    if (const auto* both = condition.as<tir::And>()) {
-      const Expr a = shared(both->a), b = a ? shared(both->b) : Expr();
+    if (const auto* all = condition.as<tir::And>()) {
+      const Expr a = shared(all->a), b = a ? shared(all->b) : Expr();
       return b ? tir::logical_and(a, b) : Expr();
     }
     // Between multiples of the width, no iteration makes the smaller side the larger one.
@@ -150,7 +174,8 @@ class Rewriter : public tir::Mutator {
     return tir::make_buffer(of + "_vector", dtype, {Expr(width_)}, tir::MemoryScope::kStack);
   }
 
-  Expr vector_load(DType dtype, const Expr& first, const Expr& condition = {}) {
+  Expr vector_load(DType dtype, const Expr& first, const Expr& also_where = {}) {
+    const Expr condition = both(chosen_where_, also_where);
     const auto same = std::ranges::find_if(out_.loads, [&](const VectorLoad& v) {
       return equal(v.first, first) && !v.condition == !condition &&
              (!condition || equal(v.condition, condition));
@@ -179,6 +204,7 @@ class Rewriter : public tir::Mutator {
   std::set<const tir::BufferNode*> written_, read_;
   std::vector<Expr> inner_;
   int conditional_ = 0;
+  Expr chosen_where_;  // what is looked at is needed for all iterations alike; empty: always
   VectorAccess out_;
 };
 
