@@ -4,7 +4,8 @@
 
     bench/packed_products.py [--tessera build/release/bin/tessera] [--rows 1,4,16] [--bits 4,8]
                              [--block 32] [--width 4096] [--middle 11008] [--layers 4]
-                             [--threads 2] [--rounds 15] [--open] [--zero-points] [--out FILE.md]
+                             [--threads 2] [--rounds 15] [--open] [--zero-points]
+                             [--ggml FOLDER] [--out FILE.md]
 
 A model is a chain of `--layers` products, [width, middle] and [middle, width] by turns, each with a
 weight of its own, so that nothing is found in a cache. Each round runs tessera, onnxruntime with
@@ -13,6 +14,10 @@ reads as many bytes in as many threads; the table has medians, of the time of th
 `--threads 1`, so that other programs disturb little. With `--open` the number of rows is open in
 the model. Results are compared with numpy in float64: exit status 1 if one is off by more
 than 1e-4 of the largest, or if two runs differ.
+
+With `--ggml` llama.cpp's kernels (ggml_chain.py says how to have them) take turns, too, in each order
+of weights that they have for this machine. They have blocks of 32 without zero points alone. They
+round operands to 8 bits, as accuracy level 4 does, and may be off by 5e-2.
 """
 import argparse
 import subprocess
@@ -28,10 +33,11 @@ sys.path[:0] = [str(HERE.parent / "tests" / "abi")]
 import numpy as np  # noqa: E402
 import onnx  # noqa: E402
 import ctypes_model as tessera  # noqa: E402
+import ggml_chain  # noqa: E402
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 from turns import milliseconds, onnxruntime_session  # noqa: E402
 
-TOLERANCE = 1e-4
+TOLERANCE, TOLERANCE_OF_ROUNDED = 1e-4, 5e-2
 
 
 def weight(random, k, n, args):
@@ -39,7 +45,8 @@ def weight(random, k, n, args):
     blocks, each = -(-k // args.block), 8 // args.bits
     packed = random.integers(0, 256, (n, blocks, args.block // each), dtype=np.uint8)
     scale = (random.uniform(0.5, 1.5, (n, blocks)) / 2 ** (args.bits - 1) / k ** 0.5)
-    scale = scale.astype(np.float32)
+    # As float16 and bfloat16 both have it.
+    scale = (scale.astype(np.float32).view(np.uint32) & 0xffff0000).view(np.float32)
     q = np.stack([packed >> (i * args.bits) & (2 ** args.bits - 1) for i in range(each)], -1)
     q = q.reshape(n, blocks, -1).astype(np.float32)
     middle = np.full((n, blocks, 1), 2 ** (args.bits - 1), np.float32)
@@ -97,6 +104,17 @@ def session(model, threads, folder):
     return onnxruntime_session(path, threads)
 
 
+def ggml_chains(args, model):
+    """By the kind of memory that weights are in."""
+    if not args.ggml:
+        return {}
+    library = ggml_chain.Ggml(args.ggml)
+    constants = {t.name: numpy_helper.to_array(t) for t in model.graph.initializer}
+    weights = [(constants[f"w{i}"], constants[f"s{i}"]) for i in range(args.layers)]
+    return {kind: ggml_chain.Chain(library, weights, args.bits, args.row, args.width, args.threads,
+                                   kind) for kind in ggml_chain.kinds_here(library)}
+
+
 def measure(args, folder):
     """A row of the table, and what is wrong."""
     model, matrices = chain(args, 0)
@@ -107,15 +125,23 @@ def measure(args, folder):
     stored = sum(len(t.raw_data) for t in model.graph.initializer)
     x = np.random.default_rng(1).standard_normal((args.row, args.width)).astype(np.float32)
     exact, rounded = (session(m, args.threads, folder) for m in (model, chain(args, 4)[0]))
+    chains = ggml_chains(args, model)
     with tessera.Model(library, threads=args.threads) as compiled:
         first, second = (list(compiled.run({"x": x}).values())[0].copy() for _ in range(2))
         ms = milliseconds({"tessera": lambda: compiled.run({"x": x}),
                            "exact": lambda: exact.run(None, {"x": x}),
                            "rounded": lambda: rounded.run(None, {"x": x}),
+                           **{kind: lambda c=c: c.run(x) for kind, c in chains.items()},
                            "read": reader(stored, args.threads)}, args.rounds,
                           time.thread_time if args.threads == 1 else time.perf_counter)
     wanted = reference(x, matrices)
-    off = np.abs(first - wanted).max() / np.abs(wanted).max()
+    off_by = lambda y: np.abs(y - wanted).max() / np.abs(wanted).max()
+    off = off_by(first)
+    for kind, of_kind in chains.items():
+        print(f"ggml, {kind}: {ms[kind]:.2f} ms, {ms[kind] / ms['tessera']:.2f} of tessera's time, "
+              f"off {off_by(of_kind.result()):.1e}")
+        if off_by(of_kind.result()) > TOLERANCE_OF_ROUNDED:
+            return "", f"ggml's numbers are off in {kind}"
     row = (f"| {args.bits} | {args.row}{', open' if args.open else ''} | {ms['tessera']:.2f} | "
            f"{ms['exact']:.2f} | {ms['rounded']:.2f} | {ms['exact'] / ms['tessera']:.2f} | "
            f"{ms['read']:.2f} | {100 * ms['read'] / ms['tessera']:.0f} % | "
@@ -137,8 +163,11 @@ def main():
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--open", action="store_true")
     parser.add_argument("--zero-points", action="store_true")
+    parser.add_argument("--ggml", type=Path, help="folder of libggml-base.so and libggml-cpu.so")
     parser.add_argument("--out")
     args = parser.parse_args()
+    if args.ggml and (args.block != ggml_chain.BLOCK or args.zero_points or args.open):
+        parser.error(f"ggml has blocks of {ggml_chain.BLOCK} without zero points, of known rows")
     lines = ["| bits | rows | tessera, ms | onnxruntime, level 0 | level 4 | of level 0's speed | "
              "bytes read once, ms | of that speed | library / weights | off |",
              "|---|---|---|---|---|---|---|---|---|---|"]
