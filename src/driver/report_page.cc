@@ -9,6 +9,7 @@
 
 #include "diagnostics/places.h"
 #include "driver/collage_text.h"
+#include "driver/graph_picture.h"
 #include "driver/html.h"
 #include "driver/memory_picture.h"
 #include "driver/placement_table.h"
@@ -27,7 +28,11 @@ constexpr Literal kStyle =
     "}\n"
     "td { overflow-wrap: anywhere; }\n"
     "pre { overflow-x: auto; background: #f4f4f4; padding: 0.5em; }\n"
-    "svg { width: 100%; height: auto; }\n";
+    "svg { width: 100%; height: auto; }\n"
+    ".graph { overflow: auto; max-height: 90vh; border: 1px solid #ccc; }\n"
+    ".graph svg { display: block; margin: auto; }\n"
+    ".legend span { display: inline-block; width: 1em; height: 1em; margin-left: 0.8em; "
+    "border: 1px solid #444; vertical-align: text-bottom; }\n";
 
 Html list(const std::vector<std::string>& items) {
   Html out("<ul>\n");
@@ -66,7 +71,7 @@ class Page {
     stages();
     placement();
     collage();
-    collage();
+    graph();
     measurements();
     kernels();
     memory();
@@ -162,6 +167,12 @@ class Page {
                    html_text(others_text(row.others))});
     }
     out_ += std::move(regions).done();
+  }
+
+  // Who computes what, as the program runs.
+  void graph() {
+    section("graph", "Graph by back end");
+    out_ += graph_picture(module_, report_);
   }
 
   // Measured now or in records before: figures of a device, not of this compilation.

@@ -45,6 +45,22 @@ def rows_of(page, section):
     return rows[0], rows[1:]
 
 
+def check_graph(page, facts, kernels):
+    """One picture, with a box for each call, of which each is told with its back end."""
+    (graph,) = page.findall(f".//{XHTML}div[@class='graph']/{SVG}svg")
+    boxes = [g for g in graph.iter(SVG + "g") if g.find(SVG + "rect") is not None]
+    told = sorted(g.find(SVG + "title").text.split("\n")[0] for g in boxes)
+    calls = {k[0]: int(k[2]) for k in kernels}
+    assert told == sorted(f"{k[1]}: {k[0]}" for k in kernels for _ in range(calls[k[0]])), told
+    assert {p["backend"] + ": " + p["region"] for p in facts["placement"]} <= set(told), told
+    colours = {(g.find(SVG + "title").text.split(":")[0], g.find(SVG + "rect").get("fill"))
+               for g in boxes}
+    assert len(colours) == len({b for b, _ in colours}) == len({c for _, c in colours}), colours
+    legend = page.find(f".//{XHTML}p[@class='legend']")
+    shown = {s.tail.split(":")[0].strip(): s.get("style").split()[-1] for s in legend}
+    assert shown == dict(colours), (shown, colours)
+
+
 def main():
     text = Path(sys.argv[1]).read_text("utf-8")
     facts = json.loads(Path(sys.argv[2]).read_text())
@@ -70,7 +86,10 @@ def main():
     for library in facts["libraries"] + ["libc.so.6"]:
         assert any(library in "".join(item.itertext()) for item in listed), library
 
-    (picture,) = page.findall(f".//{SVG}svg")
+    ids = [e.get("id") for e in page.iter() if e.get("id")]
+    assert len(set(ids)) == len(ids), ids
+    check_graph(page, facts, kernels)
+    (picture,) = page.findall(f"{XHTML}body/{SVG}svg")
     plan = page.find(f".//{XHTML}pre").text
     line = r"^arena offset (\d+) bytes (\d+) (.*) ticks((?: \d+\.\.\d+)+)$"
     placed = re.findall(line, plan, re.M)
