@@ -169,12 +169,24 @@ std::string placement_text(const Json& rows) {
   return driver::placement_table(table);
 }
 
+// A text of several lines, each with what it may not do to a terminal made visible.
+void print_lines(const std::string& key, std::string_view text) {
+  show("{}:\n", key);
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    show("  {}\n", visible(line));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+  }
+}
+
 // Values one a line; lists of objects one object a line, a name first.
 void print_text(const Json& json) {
   for (const auto& [key, value] : json.items()) {
     if (key == "steps") continue;  // for `bench --profile`
     if (key == "placement" && !value.empty()) {
       show("{}", placement_text(value));
+    } else if (key == "plan" && value.is_string()) {
+      print_lines(key, value.get<std::string>());
     } else if (value.is_array() && !value.empty() && value[0].is_object()) {
       show("{}:\n", key);
       for (const Json& entry : value) {

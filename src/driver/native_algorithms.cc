@@ -216,6 +216,7 @@ class AlgorithmMeasuring {
         if ((name == schedule::kDirect) != is_direct) continue;
         const Built& built = built_[t][i];
         if (!built.program) {
+          TESSERA_CHECK(built.why_not.has_value(), "`{}` by `{}` was not built", row.title, name);
           TESSERA_TRY_VOID(add_unbuilt(task, name, *built.why_not, row));
           continue;
         }
