@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A chain of products by weights of 4 or 8 bits in ggml, llama.cpp's library of kernels, through its
-C interface. It is no package's library: PyPI's source of llama-cpp-python has it under
+"""A chain of products by weights of 4 or 8 bits in ggml, llama.cpp's library of kernels, through
+its C interface. It is no package's library: PyPI's source of llama-cpp-python has it under
 vendor/llama.cpp, and `cmake --build B --target ggml` there makes B/bin/libggml*.so.
 
 Rows of its weights have blocks of 32 elements with a scale in float16 (Q4_0, Q8_0). What is
@@ -72,8 +72,8 @@ def rows_of_blocks(packed: np.ndarray, scale: np.ndarray, bits: int) -> bytes:
 
 
 class Chain:
-    """x by each of the weights in turn. `kind`: of the memory for weights, whose order in it decides
-    the kernels: "CPU", or what else the library has for this machine."""
+    """x by each of the weights in turn. `kind`: of the memory for weights, whose order in it
+    decides the kernels: "CPU", or what else the library has for this machine."""
 
     def __init__(self, ggml: Ggml, weights, bits: int, rows: int, width: int, threads: int,
                  kind: str):

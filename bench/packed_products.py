@@ -15,9 +15,9 @@ reads as many bytes in as many threads; the table has medians, of the time of th
 the model. Results are compared with numpy in float64: exit status 1 if one is off by more
 than 1e-4 of the largest, or if two runs differ.
 
-With `--ggml` llama.cpp's kernels (ggml_chain.py says how to have them) take turns, too, in each order
-of weights that they have for this machine. They have blocks of 32 without zero points alone. They
-round operands to 8 bits, as accuracy level 4 does, and may be off by 5e-2.
+With `--ggml` llama.cpp's kernels (ggml_chain.py says how to have them) take turns, too, in each
+order of weights that they have for this machine. They have blocks of 32 without zero points alone.
+They round operands to 8 bits, as accuracy level 4 does, and may be off by 5e-2.
 """
 import argparse
 import subprocess
