@@ -299,6 +299,12 @@ Result<void> Compilation::measure_native(const Module& module) {
       std::ranges::count_if(rows, [](const auto& row) { return row.measured > 0; });
   done("algorithms", fmt::format("of generated code for {} kinds of work, {} measured now",
                                  rows.size(), measured));
+  for (const tune::TuneRow& row : rows) {
+    if (row.problem.empty()) continue;
+    add_warnings({warning(Code::kToolFailed, {}, "not all algorithms of `{}` are measured: {}",
+                          row.title, row.problem)
+                      .with_remedy("measure again, with more --budget if it was spent")});
+  }
   std::move(rows.begin(), rows.end(), std::back_inserter(report.tuned));
   return {};
 }

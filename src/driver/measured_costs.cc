@@ -248,6 +248,7 @@ Result<void> MeasuredCosts::tune(const Module& module, const byoc::BackendChoice
 Result<schedule::MeasuredAlgorithms> MeasuredCosts::algorithms_of(const Module& module) {
   const Target target = target_for(compute_target(options_.targets), services_.code);
   TESSERA_TRY(std::vector<AlgorithmTask> tasks, algorithm_tasks(module, target));
+  if (tasks.empty()) return schedule::MeasuredAlgorithms();
   TESSERA_TRY_VOID(
       measure_algorithms(std::move(tasks), module,
                          {services_.code, target, services_.toolchain, services_.records,
@@ -295,6 +296,11 @@ Result<MeasuredCosts::Batch> MeasuredCosts::build(std::span<Job* const> jobs) {
   TESSERA_TRY(schedule::MeasuredAlgorithms algorithms, algorithms_of(module));
   TESSERA_TRY(EntryFile file, EntryFile::build(std::move(module), compute_target(options_.targets),
                                                services_.code, services_.toolchain, &algorithms));
+  // What a rule chose, for want of time, says little of what there will be once it is measured.
+  for (Job* job : jobs) {
+    const bool is_by_rule = job->choice == nullptr && algorithms.is_any_unknown();
+    if (is_by_rule) job->key.version += ", some by a rule";
+  }
   batch.file = std::make_unique<const EntryFile>(std::move(file));
   return batch;
 }

@@ -26,6 +26,8 @@ using relay::NodeId;
 using schedule::AlgorithmChoice;
 using schedule::MeasuredAlgorithms;
 
+// Built together, between two looks at the clock.
+constexpr std::size_t kTasksAtOnce = 8;
 // With less, nothing is begun: compilers take about as long, and are not interrupted.
 constexpr double kLeastSeconds = 5;
 
@@ -104,11 +106,16 @@ class AlgorithmMeasuring {
     TESSERA_TRY(std::vector<tune::TuneRow> rows, take_known());
     if (services_.seconds < kLeastSeconds) return out_of_time(std::move(rows));
     if (tasks_.empty()) return rows;
-    TESSERA_TRY_VOID(build());
     TESSERA_TRY(const std::string command, services_.toolchain.support_files().command());
-    for (std::size_t t = 0; t < tasks_.size(); ++t) {
-      TESSERA_TRY(tune::TuneRow row, measured(t, command));
-      rows.push_back(std::move(row));
+    for (const AlgorithmTask& task : tasks_) built_.emplace_back(task.choice.algorithms.size());
+    for (std::size_t begin = 0; begin < tasks_.size(); begin += kTasksAtOnce) {
+      std::vector<std::size_t> some(std::min(kTasksAtOnce, tasks_.size() - begin));
+      std::iota(some.begin(), some.end(), begin);
+      if (!is_time_spent()) TESSERA_TRY_VOID(build(some));
+      for (const std::size_t t : some) {
+        TESSERA_TRY(tune::TuneRow row, measured(t, command));
+        rows.push_back(std::move(row));
+      }
     }
     return rows;
   }
@@ -124,6 +131,11 @@ class AlgorithmMeasuring {
     row.uses = task.uses;
     row.first = task.choice.algorithms.front();
     return row;
+  }
+
+  bool is_time_spent() const {
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin_;
+    return spent.count() > services_.seconds;
   }
 
   std::vector<tune::TuneRow> out_of_time(std::vector<tune::TuneRow> rows) const {
@@ -156,19 +168,14 @@ class AlgorithmMeasuring {
     return rows;
   }
 
-  // A library for the first algorithm of all tasks, one for the second, and so on. Where that
+  // A library for the first algorithm of some tasks, one for the second, and so on. Where that
   // cannot be built, each task has one of its own: what does not compile costs itself.
-  Result<void> build() {
+  Result<void> build(std::span<const std::size_t> tasks) {
     std::size_t most = 0;
-    std::vector<std::size_t> all(tasks_.size());
-    std::iota(all.begin(), all.end(), 0);
-    for (const AlgorithmTask& task : tasks_) {
-      built_.emplace_back(task.choice.algorithms.size());
-      most = std::max(most, task.choice.algorithms.size());
-    }
+    for (const std::size_t t : tasks) most = std::max(most, built_[t].size());
     for (std::size_t i = 0; i < most; ++i) {
-      if (build(i, all)) continue;
-      for (const std::size_t t : all) {
+      if (build(i, tasks)) continue;
+      for (const std::size_t t : tasks) {
         if (const Result<void> alone = build(i, {&t, 1}); !alone) {
           built_[t][i].why_not = alone.error().list.front();
         }
@@ -202,8 +209,7 @@ class AlgorithmMeasuring {
   Result<tune::TuneRow> measured(std::size_t t, const std::string& command) const {
     const AlgorithmTask& task = tasks_[t];
     tune::TuneRow row = row_of(task);
-    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin_;
-    if (spent.count() > services_.seconds) {
+    if (is_time_spent()) {
       row.problem = tune::kBudgetSpent;
       return row;
     }
@@ -224,7 +230,10 @@ class AlgorithmMeasuring {
         programs.push_back(built.program);
       }
     }
-    if (names.empty() || names.back() != schedule::kDirect) return row;
+    if (names.empty() || names.back() != schedule::kDirect) {
+      row.problem = "there is nothing to compare with";
+      return row;
+    }
     Turns turns;
     turns.tolerance = task.tolerance;
     const auto times = time_in_turns(programs, turns, services_.timing, command);

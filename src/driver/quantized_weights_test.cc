@@ -5,6 +5,7 @@
 #include "driver/testing/dynamic_shapes.h"
 #include "import/testing/model.h"
 #include "ops/evaluation/compare.h"
+#include "relay/text/metadata.h"
 
 namespace tessera::driver {
 namespace {
@@ -208,6 +209,23 @@ TEST_F(QuantizedTables, StayWhereAProductReadsThemAsTheyAre) {
   compile_lookup({"int4", "@last=int4"}, true);
   ASSERT_EQ(report_.weights.size(), 2u);
   EXPECT_EQ(report_.weights.at(1).reason, "take reads it, too");
+}
+
+TEST_F(QuantizedTables, OfOtherTypesStay) {
+  const Tensor table = exec::random_input({"t", kFloat64, {300, 96}}, 3);
+  options_.weights = {"@embedding=int8"};
+  compile_text(
+      "def @main(%i: Tensor[(5), int64]) {\n"
+      "  take(meta[relay.Constant][0], %i, axis=0)\n}\n#[metadata]\n" +
+      relay::metadata_json({table}) + "\n");
+  ASSERT_EQ(report_.weights.size(), 1u);
+  EXPECT_EQ(report_.weights.front().reason, "rows of float64 are taken");
+}
+
+// What is multiplied in eight bits keeps no table.
+TEST_F(QuantizedTables, StayWithProductsOfFloatsOfEightBits) {
+  compile_lookup({"fp8:dynamic", "@last=fp8:dynamic", "@embedding=int8"}, true);
+  for (const passes::WeightRow& row : report_.weights) EXPECT_EQ(row.form, "") << row.name;
 }
 
 TEST_F(QuantizedTables, BecomeIntegersWithTheirProducts) {

@@ -23,6 +23,17 @@ using tir::Stmt;
 
 constexpr std::int64_t kMaxUnrolledTrips = 64;
 
+// Does where elements lie depend on others, as of rows that are taken by their numbers?
+bool is_at_data(const Expr& element) {
+  bool found = false;
+  tir::for_each_node(element, [&](const Expr& e) {
+    const auto* load = e.as<tir::Load>();
+    if (load == nullptr) return;
+    for (const Expr& index : load->indices) found |= tir::reads_memory(index);
+  });
+  return found;
+}
+
 // `acc[()] = acc[()] op value` inside of a loop over threads.
 struct Accumulation {
   Buffer target;
@@ -262,8 +273,13 @@ void CudaWriter::vectorized_loop(const tir::For& n) {
   for (const VectorLoad& v : access.loads) {
     line("{} {}[{}];", element_type(v.vector), scope_.name(v.vector), constant_size(v.vector));
     if (v.condition) {
-      line("tk::load_vector_if<{}>({}, {}, {});", constant_size(v.vector),
-           guard_text(v.condition, scope_), scope_.name(v.vector), address(v.first));
+      const Source condition = guard_text(v.condition, scope_);
+      // Where the place is found in memory, that is not read in vain either.
+      const Source from = is_at_data(v.first)
+                              ? source("{} ? {} : nullptr", condition, address(v.first))
+                              : address(v.first);
+      line("tk::load_vector_if<{}>({}, {}, {});", constant_size(v.vector), condition,
+           scope_.name(v.vector), from);
     } else {
       line("tk::load_vector<{}>({}, {});", constant_size(v.vector), scope_.name(v.vector),
            address(v.first));

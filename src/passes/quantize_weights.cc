@@ -108,15 +108,15 @@ class WeightQuantizer {
  private:
   // What reads a constant matrix, which has groups along its terms.
   struct Reader {
-    NodeId id, matrix;
+    NodeId id, matrix, data;
     std::int64_t columns = 0, terms = 0;
-    bool is_lookup = false;  // rows are taken: each is a column here
+    bool is_lookup = false;  // rows are taken: each is a column here, and `data` the matrix
   };
   struct Product : RowProduct {
     NodeId id;
     std::int64_t columns = 0, terms = 0;
 
-    Reader as_reader() const { return {id, matrix, columns, terms}; }
+    Reader as_reader() const { return {id, matrix, data, columns, terms}; }
   };
 
   std::optional<Product> described(NodeId id) const {
@@ -141,7 +141,7 @@ class WeightQuantizer {
     if (attrs.batch_dims != 0 || (attrs.axis != 0 && attrs.axis != -2)) return std::nullopt;
     const Tensor& rows = pool_.resolve(constant->value);
     if (!rows.dtype.is_float() || rows.num_elements() == 0) return std::nullopt;
-    return Reader{id, table, rows.shape[0], rows.shape[1], true};
+    return Reader{id, table, table, rows.shape[0], rows.shape[1], true};
   }
 
   bool fits(const WeightRule& rule, const Reader& r, std::span<const std::string> names) const {
@@ -159,7 +159,18 @@ class WeightQuantizer {
   }
   bool becomes_integers(const Reader& reader) const {
     const WeightRule* rule = rule_of(reader, nodes_of_model(f_[reader.id].location));
-    return rule != nullptr && rule->form.is_integer();
+    return rule != nullptr && rule->form.is_integer() &&
+           why_not_of_type(reader, rule->form).empty();
+  }
+
+  // Of a matrix of its type; "": it can be.
+  std::string why_not_of_type(const Reader& reader, const WeightForm& form) const {
+    const DType dtype = f_.type(reader.matrix).dtype(), of_data = f_.type(reader.data).dtype();
+    const bool is_of_16_bits = dtype == kFloat16 || dtype == kBFloat16;
+    const bool is_float = dtype == kFloat32 || (is_of_16_bits && !form.float8);
+    if (is_float && of_data == dtype && f_.type(reader.id).dtype() == dtype) return "";
+    return reader.is_lookup ? fmt::format("rows of {} are taken", to_string(dtype))
+                            : fmt::format("it is a product of {}", to_string(of_data));
   }
 
   // Why the product cannot have it otherwise, whatever the rules say; "": it can.
@@ -169,22 +180,17 @@ class WeightQuantizer {
       if (f_[p.id].region != Function::kBody) return "it is in a branch or a function";
       if (auto why = why_no_float8_product(p.columns, p.terms); !why.empty()) return why;
     }
-    const DType dtype = matrix.dtype;
-    const bool is_of_16_bits = dtype == kFloat16 || dtype == kBFloat16;
-    const bool is_float = dtype == kFloat32 || (is_of_16_bits && !form.float8);
-    if (!is_float || f_.type(p.data).dtype() != dtype || f_.type(p.id).dtype() != dtype) {
-      return fmt::format("it is a product of {}", to_string(f_.type(p.data).dtype()));
-    }
-    return obstacle(p.as_reader(), matrix);
+    return obstacle(p.as_reader(), matrix, form);
   }
 
   // The same of whatever reads it.
-  std::string obstacle(const Reader& reader, const Tensor& matrix) const {
+  std::string obstacle(const Reader& reader, const Tensor& matrix, const WeightForm& form) const {
+    if (auto why = why_not_of_type(reader, form); !why.empty()) return why;
     for (const NodeId user : uses_.of(reader.matrix)) {
       const auto product = described(user);
       const auto table = lookup(user);
       const bool can_be = product ? !reader.is_lookup || becomes_integers(product->as_reader())
-                                  : table && becomes_integers(*table);
+                                  : table && !form.float8 && becomes_integers(*table);
       if (can_be) continue;
       const relay::Operator* op = f_.op(user);
       return fmt::format("{} reads it, too", op != nullptr ? op->name : "something else");
@@ -240,7 +246,7 @@ class WeightQuantizer {
     const WeightForm& form = found->rule->form;
     if (form.bits == 0) return stays(*found, "");
     if (form.float8) return stays(*found, "rows of it are taken, and fp8 is of products");
-    if (auto why = obstacle(table, found->matrix); !why.empty()) return stays(*found, why);
+    if (auto why = obstacle(table, found->matrix, form); !why.empty()) return stays(*found, why);
     const QuantizedMatrix q = quantized(*found, true, kFloat32);
     const NodeId rows = dequantized(c, table, q, found->matrix.dtype);
     const NodeId y = c.builder().call(*f_.op(table.id), {rows, c.map(f_.operands(table.id)[1])},

@@ -476,6 +476,10 @@ INSTANTIATE_TEST_SUITE_P(
         Golden{"split_heads", "transpose(float32[1,128,12,64], axes=[0,2,1,3])"},
         Golden{"take", "take(float16[30522,1024], int64[32,384], axis=0)"},
         Golden{"transpose_in_vectors", "transpose(float16[1032,4096], axes=[1,0])"},
+        Golden{"concatenate_of_taken",
+               "def @main(%a: Tensor[(128, 512), float16], %t: Tensor[(1000, 512), float16],"
+               " %i: Tensor[(384), int64]) {\n"
+               "  %0 = (nn.relu(%a), take(%t, %i, axis=0));\n  concatenate(%0, axis=0)\n}\n"},
         Golden{"rotate_half",
                "def @main(%a: Tensor[(1, 32, 512, 64), float16],"
                " %b: Tensor[(1, 32, 512, 64), float16], %s: Tensor[(512, 128), float16]) {\n"
