@@ -43,7 +43,7 @@ class BoundedSearch {
     std::size_t before = kNone, candidate = 0;
   };
   struct State {
-    std::vector<Index> beyond;
+    LaterNodes beyond;
     std::vector<ValueForms> forms;
     double cost = 0;
     std::size_t step = kNone;
@@ -68,7 +68,7 @@ class BoundedSearch {
 
   double promise(const State& state) const {
     double sum = state.cost;
-    for (const Index index : state.beyond) sum -= worth_[index];
+    for (LaterNodes::Cursor at(state.beyond); !at.is_at_end(); ++at) sum -= worth_[*at];
     return sum;
   }
 
@@ -100,7 +100,7 @@ class BoundedSearch {
     auto& alike = level.by_hash[hash_of(covered, forms)];
     for (const std::size_t i : alike) {
       State& state = level.states[i];
-      if (state.beyond != covered.beyond || state.forms != forms) continue;
+      if (!(state.beyond == covered.beyond) || state.forms != forms) continue;
       if (!(cost < state.cost)) return;
       state.cost = cost;
       steps_[state.step] = step;

@@ -2,6 +2,7 @@
 #include "collage/candidate.h"
 
 #include <tuple>
+#include <utility>
 
 #include "collage/labels.h"
 #include "support/check.h"
@@ -27,7 +28,7 @@ Candidate joined(const DataflowGraph& graph, std::span<const Candidate> parts) {
   std::vector<SubGraph> sub_graphs;
   for (const Candidate& part : parts) {
     TESSERA_CHECK(part.spec == parts[0].spec, "candidates of two specs");
-    rule = joined_labels(rule, part.rule);
+    rule = joined_labels(std::move(rule), part.rule);
     sub_graphs.push_back(part.sub_graph);
   }
   return {std::move(rule), SubGraph::join(graph, sub_graphs), parts[0].spec};

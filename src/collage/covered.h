@@ -3,11 +3,11 @@
 #pragma once
 
 #include <algorithm>
-#include <iterator>
 #include <span>
 #include <vector>
 
 #include "collage/candidate.h"
+#include "collage/later_nodes.h"
 #include "support/hash.h"
 
 namespace tessera::collage {
@@ -15,16 +15,12 @@ namespace tessera::collage {
 // A covered set: all nodes before `next`, and some after it.
 struct Covered {
   Index next = 0;
-  std::vector<Index> beyond;  // ascending
+  LaterNodes beyond;
   bool operator==(const Covered&) const = default;
 };
 
 struct CoveredHash {
-  std::size_t operator()(const Covered& c) const {
-    std::uint64_t h = c.next;
-    for (const Index index : c.beyond) h = hash_combine(h, index);
-    return h;
-  }
+  std::size_t operator()(const Covered& c) const { return hash_combine(c.next, c.beyond.hash()); }
 };
 
 // The order of IndexSet.
@@ -34,19 +30,30 @@ inline bool is_less(const Covered& a, const Covered& b) {
 
 // Needs a candidate that begins at `next` and meets nothing that is covered.
 inline Covered with(const Covered& covered, const IndexSet& inside) {
-  std::vector<Index> all;
-  std::merge(covered.beyond.begin(), covered.beyond.end(), inside.begin(), inside.end(),
-             std::back_inserter(all));
-  Covered out{covered.next, {}};
-  std::size_t i = 0;
-  while (i < all.size() && all[i] == out.next) ++i, ++out.next;
-  out.beyond.assign(all.begin() + static_cast<std::ptrdiff_t>(i), all.end());
-  return out;
+  std::span<const Index> more = inside.members();
+  LaterNodes::Cursor at(covered.beyond);
+  Index next = covered.next;
+  for (;; ++next) {
+    if (!at.is_at_end() && *at == next) {
+      ++at;
+    } else if (!more.empty() && more.front() == next) {
+      more = more.subspan(1);
+    } else {
+      break;
+    }
+  }
+  return {next, covered.beyond.from(next, more)};
 }
 
 inline bool meets(const Covered& covered, const IndexSet& inside) {
-  return std::any_of(covered.beyond.begin(), covered.beyond.end(),
-                     [&](Index index) { return inside.contains(index); });
+  if (inside.count() <= covered.beyond.size()) {
+    return std::any_of(inside.begin(), inside.end(),
+                       [&](Index index) { return covered.beyond.contains(index); });
+  }
+  for (LaterNodes::Cursor at(covered.beyond); !at.is_at_end(); ++at) {
+    if (inside.contains(*at)) return true;
+  }
+  return false;
 }
 
 // What may come next: of sorted candidates those that begin at a node.

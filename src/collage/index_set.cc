@@ -10,6 +10,15 @@
 #include "support/hash.h"
 
 namespace tessera::collage {
+namespace {
+
+// So few are looked up among so many: walking through all of them takes longer.
+bool are_looked_up(const IndexSet& few, const IndexSet& many) {
+  constexpr std::size_t kTimes = 16;
+  return few.count() < many.count() / kTimes;
+}
+
+}  // namespace
 
 IndexSet::IndexSet(std::size_t size, std::vector<Index> members) {
   auto made = try_make(size, std::move(members));
@@ -37,6 +46,10 @@ std::size_t IndexSet::first_outside() const {
 }
 
 bool IndexSet::is_disjoint_from(const IndexSet& other) const {
+  if (are_looked_up(other, *this)) return other.is_disjoint_from(*this);
+  if (are_looked_up(*this, other)) {
+    return std::none_of(begin(), end(), [&](Index index) { return other.contains(index); });
+  }
   auto a = members_.begin(), b = other.members_.begin();
   while (a != members_.end() && b != other.members_.end()) {
     if (*a == *b) return false;
@@ -46,6 +59,9 @@ bool IndexSet::is_disjoint_from(const IndexSet& other) const {
 }
 
 bool IndexSet::is_subset_of(const IndexSet& other) const {
+  if (are_looked_up(*this, other)) {
+    return std::all_of(begin(), end(), [&](Index index) { return other.contains(index); });
+  }
   return std::includes(other.members_.begin(), other.members_.end(), members_.begin(),
                        members_.end());
 }
@@ -64,13 +80,24 @@ IndexSet operator|(const IndexSet& a, const IndexSet& b) {
 }
 
 IndexSet operator&(const IndexSet& a, const IndexSet& b) {
+  if (are_looked_up(b, a)) return b & a;
   IndexSet out(a.size_);
+  if (are_looked_up(a, b)) {
+    std::copy_if(a.begin(), a.end(), std::back_inserter(out.members_),
+                 [&](Index index) { return b.contains(index); });
+    return out;
+  }
   std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(out.members_));
   return out;
 }
 
 IndexSet operator-(const IndexSet& a, const IndexSet& b) {
   IndexSet out(a.size_);
+  if (are_looked_up(a, b)) {
+    std::copy_if(a.begin(), a.end(), std::back_inserter(out.members_),
+                 [&](Index index) { return !b.contains(index); });
+    return out;
+  }
   std::set_difference(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(out.members_));
   return out;
 }

@@ -46,6 +46,32 @@ TEST(IndexSets, Operations) {
   EXPECT_EQ(c, set_of({1, 3, 4, 5}));
 }
 
+// Few members are looked up among many: the results are those of the definitions.
+TEST(IndexSets, OperationsOfFewAndMany) {
+  constexpr std::size_t kSize = 400;
+  std::vector<Index> even;
+  for (Index i = 0; i < kSize; i += 2) even.push_back(i);
+  const IndexSet many(kSize, even);
+  for (const std::vector<Index>& members :
+       {std::vector<Index>{}, {0}, {398}, {1}, {399}, {0, 398}, {1, 399}, {2, 3}, {5, 200, 398}}) {
+    const IndexSet few(kSize, members);
+    std::vector<Index> both, rest, left;
+    for (const Index i : members) (i % 2 == 0 ? both : rest).push_back(i);
+    for (const Index i : even) {
+      if (!few.contains(i)) left.push_back(i);
+    }
+    SCOPED_TRACE(to_string(few));
+    EXPECT_EQ(few & many, IndexSet(kSize, both));
+    EXPECT_EQ(many & few, IndexSet(kSize, both));
+    EXPECT_EQ(few - many, IndexSet(kSize, rest));
+    EXPECT_EQ(many - few, IndexSet(kSize, left));
+    EXPECT_EQ(few.is_subset_of(many), rest.empty());
+    EXPECT_FALSE(many.is_subset_of(few));
+    EXPECT_EQ(few.is_disjoint_from(many), both.empty());
+    EXPECT_EQ(many.is_disjoint_from(few), both.empty());
+  }
+}
+
 TEST(IndexSets, FirstAndLastAreTheSizeWhereThereIsNone) {
   EXPECT_EQ(set_of({}).first_inside(), 12u);
   EXPECT_EQ(set_of({}).last_inside(), 12u);

@@ -7,8 +7,10 @@
 namespace tessera::collage {
 
 // `a+b`
-inline std::string joined_labels(const std::string& a, const std::string& b) {
-  return a.empty() ? b : b.empty() ? a : a + "+" + b;
+inline std::string joined_labels(std::string a, const std::string& b) {
+  if (!a.empty() && !b.empty()) a += '+';
+  a += b;
+  return a;
 }
 
 // `outer.inner`, or `inner` alone where that is longer and begins with `outer`.

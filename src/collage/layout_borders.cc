@@ -28,8 +28,7 @@ double LayoutBorders::make(ValueForms& value, Forms wanted) const {
 bool LayoutBorders::is_read_later(Index value, const Covered& covered) const {
   const auto& readers = graph_[value].outputs;
   return std::any_of(readers.begin(), readers.end(), [&](Index reader) {
-    return reader >= covered.next &&
-           !std::binary_search(covered.beyond.begin(), covered.beyond.end(), reader);
+    return reader >= covered.next && !covered.beyond.contains(reader);
   });
 }
 

@@ -29,15 +29,17 @@ std::vector<GreedyRegion> greedy_regions(const DataflowGraph& graph,
   std::vector<GreedyRegion> out;
   for (const byoc::Unit& unit : byoc::form_units(f, claims, back_ends)) {
     if (unit.choice < 0) continue;
-    GreedyRegion region{static_cast<std::size_t>(unit.choice), IndexSet(graph.size()), {}};
+    GreedyRegion region{static_cast<std::size_t>(unit.choice), {}, {}};
+    std::vector<Index> inside;  // composites have no node in common
     for (const std::size_t claim : unit.claims) {
       std::vector<Index> members;
       for (const relay::NodeId id : claims.claims[claim].match.inside) {
         if (f.as<relay::Constant>(id) == nullptr) members.push_back(graph.indexed().index_of(id));
       }
+      inside.insert(inside.end(), members.begin(), members.end());
       region.composites.emplace_back(graph.size(), std::move(members));
-      region.inside = region.inside | region.composites.back();
     }
+    region.inside = IndexSet(graph.size(), std::move(inside));
     out.push_back(std::move(region));
   }
   return out;

@@ -119,18 +119,19 @@ Result<ModelPlan> ModelPlanner::plan(bool in_regions) const {
 
 // These regions, and generated code for the rest.
 Cost ModelPlanner::cost_of(std::span<const std::size_t> regions) const {
-  IndexSet taken(graph_->size());
+  std::vector<bool> taken(graph_->size());
   std::vector<Candidate> usable;
   for (const std::size_t i : regions) {
-    taken = taken | candidates_.list[i].sub_graph.inside();
+    for (const Index index : candidates_.list[i].sub_graph.inside()) taken[index] = true;
     usable.push_back(candidates_.list[i]);
   }
   for (const Candidate& candidate : candidates_.list) {
     const bool is_rest = candidate.spec->priority >= back_ends_.size();
+    if (!is_rest || !candidate.cost.is_known()) continue;
     const IndexSet& inside = candidate.sub_graph.inside();
-    if (is_rest && candidate.cost.is_known() && (inside - taken) == inside) {
-      usable.push_back(candidate);
-    }
+    const bool is_free =
+        std::none_of(inside.begin(), inside.end(), [&](Index index) { return taken[index]; });
+    if (is_free) usable.push_back(candidate);
   }
   const bool is_priced = std::all_of(usable.begin(), usable.end(), [](const Candidate& candidate) {
     return candidate.cost.is_known() && !candidate.cost.is_invalid();

@@ -85,10 +85,7 @@ Function program_of(const DataflowGraph& graph, const SubGraph& sub_graph) {
 }
 
 std::string program_text(const Function& program, const ConstantPool& pool) {
-  Module module;
-  module.constants = pool;
-  module.functions.emplace("main", program);
-  const TextAndConstants printed = print_apart(module);
+  const TextAndConstants printed = print_apart(program, pool);
   std::string text = printed.text;
   for (const Tensor& constant : printed.constants) text += identity(constant) + "\n";
   return text;

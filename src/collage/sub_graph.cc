@@ -2,6 +2,7 @@
 #include "collage/sub_graph.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "collage/labels.h"
 #include "support/check.h"
@@ -94,7 +95,7 @@ SubGraph::SubGraph(const DataflowGraph& graph, IndexSet inside, std::vector<Nest
         Data data;
         for (const Index index : inside) {
           data.kind = std::max(data.kind, graph.facts(index).kind);
-          data.label = joined_labels(data.label, graph.facts(index).label);
+          data.label = joined_labels(std::move(data.label), graph.facts(index).label);
         }
         data.inside = std::move(inside);
         data.nested = std::move(nested);
@@ -137,7 +138,7 @@ SubGraph SubGraph::join(const DataflowGraph& graph, std::span<const SubGraph> pa
   for (const SubGraph& part : parts) {
     inside.insert(inside.end(), part.inside().begin(), part.inside().end());
     data.kind = std::max(data.kind, part.kind());
-    data.label = joined_labels(data.label, part.label());
+    data.label = joined_labels(std::move(data.label), part.label());
     for (const NestedSubGraph& n : part.nested()) {
       const bool merges = n.attrs.find(kComposite) == nullptr;
       const auto same = std::find_if(merges ? nested.begin() : nested.end(), nested.end(),
