@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include <gtest/gtest.h>
 
 #include "backends/table.h"
 #include "driver/dimensions.h"
 #include "ops/evaluation/compare.h"
+#include "support/child.h"
 #include "tune/record_store.h"
 
 namespace tessera::driver {
@@ -25,12 +27,14 @@ using testing::value_of;
 std::string header(const std::string& macro) {
   return "#include <cmath>\n#include <cstdlib>\n"
          "inline float late(float v) { for (volatile int i = 0; i < 500; ++i) {} return v; }\n"
+         "inline float never(float v) { for (volatile bool on = true; on;) {} return v; }\n"
          "#define fabs(v) " +
          macro + "\n";
 }
 const std::string kSlow = header("fabs(late(v))");
 const std::string kWrong = header("fabs(v) + 1.0f");
 const std::string kCrash = header("fabs(v) * (abort(), 1.0f)");
+const std::string kHang = header("fabs(never(v))");
 
 TEST_F(CollageTest, WritesTheFastestOfAllPlansAndTellsTheirTimes) {
   const CompileOptions o = collage();
@@ -172,6 +176,35 @@ TEST_F(CollageTest, ACrashCostsTheCandidateAlone) {
     EXPECT_EQ(row.chosen.who, "native");
   EXPECT_NE(plan(report, "ccompiler alone").why_not, "");
   expect_close(outputs_of(o.output), native_outputs(kAbsAndProduct));
+}
+
+// What else the back end can do is measured after it, and its plan is out.
+TEST_F(CollageTest, AHangCostsTheCandidateAlone) {
+  const std::string text = R"(
+def @main(%x: Tensor[(64, 64), float32], %w: Tensor[(64, 64), float32]) {
+  %0 = abs(%x);
+  %1 = nn.dense(%0, %w, units=64);
+  nn.relu(%1)
+})";
+  CompileOptions o = collage(text, kHang);
+  o.tuning.silence_s = 1;
+  const CompileReport report = value_of(compile(o));
+  for (const collage::PlannedRegion& row : report.collage->regions) {
+    EXPECT_TRUE(row.operators.front() != "abs" || row.chosen.who == "native");
+  }
+  EXPECT_EQ(plan(report, "ccompiler alone").why_not, kHangs);
+  EXPECT_EQ(plan(report, "native").why_not, "");
+  std::map<std::string, std::size_t> timed, failed;  // by back end
+  for (const tune::Record& r : value_of(value_of(tune::RecordStore::open(o.records)).all()).list) {
+    if (r.key.backend == "collage plan") continue;
+    ++(r.failure.empty() ? timed : failed)[r.key.backend];
+    EXPECT_TRUE(r.failure.empty() || r.failure == kHangs) << r.failure;
+  }
+  EXPECT_EQ(failed, (std::map<std::string, std::size_t>{{"collage ccompiler", 1}}));
+  EXPECT_EQ(timed["collage ccompiler"], 1u) << "nn.relu";
+  EXPECT_EQ(report.collage->failed, 1u);
+  EXPECT_EQ(report.collage->left, 0u);
+  expect_close(outputs_of(o.output), native_outputs(text));
 }
 
 // Records that say that a slow back end is fast mislead the search, and not the result.

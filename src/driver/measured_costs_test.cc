@@ -4,6 +4,8 @@
 #include "driver/measured_costs.h"
 
 #include <filesystem>
+#include <optional>
+#include <stdexcept>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

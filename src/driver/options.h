@@ -35,6 +35,7 @@ struct TuningOptions {
   double largest_share = 0;
   double evolve_s = 60;     // of collage: of building and timing whole plans of the second level
   bool in_regions = false;  // of collage: composites cost what they do inside of a region
+  double silence_s = 60;    // after so long without a word what is measured hangs
 };
 
 // Whether the vendor libraries travel with the result: in files beside it, or inside of it.

@@ -11,9 +11,8 @@ namespace {
 
 using tune::Measured;
 
-// A first call may make plans for a while, and a whole model may take long.
-constexpr double kSilenceSeconds = 60;
-constexpr double kSilenceOfTurns = 120;
+// Turns of whole models take longer than parts of them.
+constexpr double kTimesOfTurns = 2;
 
 ChildResult run_measuring_process(const TimingRequest& request, const std::string& command) {
   const auto folder = TempDir::make("tessera-time-");
@@ -23,7 +22,8 @@ ChildResult run_measuring_process(const TimingRequest& request, const std::strin
     return {"", written.error().text()};
   }
   const tune::TurnToMeasure turn(request.how.on_gpu ? tune::gpu_turns() : tune::kCpuTurns);
-  return run_program({command, "measure", file}, request.turns ? kSilenceOfTurns : kSilenceSeconds);
+  const double silence_s = request.how.silence_s * (request.turns ? kTimesOfTurns : 1);
+  return run_program({command, "measure", file}, silence_s);
 }
 
 // Processes until all programs have a result: one that ends early costs the program that it was at.

@@ -49,6 +49,8 @@ struct ProgramTiming {
   int repeats = 1;
   RunLimits runs = {};  // of each by itself
   bool on_gpu = false;  // whose turn it is (tune/turn_to_measure.h)
+  // After so long without a word a program hangs: a first call may make plans for a while.
+  double silence_s = 60;
 };
 
 struct Turns {

@@ -5,10 +5,12 @@
 
 #include <gtest/gtest.h>
 
+#include "driver/compile.h"
 #include "driver/entry_file.h"
 #include "driver/run_chains.h"
 #include "driver/testing/model_test.h"
 #include "driver/timing_request.h"
+#include "support/child.h"
 
 namespace tessera::driver {
 namespace {
@@ -62,6 +64,33 @@ TEST_F(ProgramTimingTest, AFileHasSeveralPrograms) {
   EXPECT_NE(turns.at(1).failure, "");
   EXPECT_GT(turns.at(2).time_us, 0);
   EXPECT_GT(turns.at(3).time_us, 0);
+}
+
+TEST_F(ProgramTimingTest, OneThatNeverComesBackCostsItself) {
+  const auto library = [&](const Target* back_end) {
+    CompileOptions o = options("def @main(%x: Tensor[(8, 8), float32]) { abs(%x) }");
+    o.output = new_library();
+    if (back_end != nullptr) o.targets.push_back(*back_end);
+    value_of(compile(o));
+    return LibraryProgram{o.output, "", {{8, 8}}, {{8, 8}}};
+  };
+  const Target hanging =
+      Target("ccompiler")
+          .with("header",
+                "#include <cmath>\ninline float never(float v) {\n"
+                "  for (volatile bool on = true; on;) {}\n  return v;\n}\n#define fabs(v) "
+                "fabs(never(v))\n");
+  const LibraryProgram good = library(nullptr), hangs = library(&hanging);
+  const ProgramTiming how{.threads = 1, .silence_s = 1};
+  const std::vector<TimedProgram> each = {{good}, {hangs}, {good}};
+  const auto times = time_each(each, how, command_);
+  const auto turns = time_in_turns(std::vector{hangs, good, good}, {.turns = 2}, how, command_);
+  EXPECT_EQ(times.at(1), (tune::Measured{0, 0, std::string(kHangs)}));
+  EXPECT_EQ(turns.at(0), (tune::Measured{0, 0, std::string(kHangs)}));
+  for (const tune::Measured& m : {times.at(0), times.at(2), turns.at(1), turns.at(2)}) {
+    EXPECT_EQ(m.failure, "");
+    EXPECT_GT(m.time_us, 0);
+  }
 }
 
 TEST_F(ProgramTimingTest, ACommandThatIsNotThereIsAFailureOfEach) {

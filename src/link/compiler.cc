@@ -147,9 +147,15 @@ Result<Compiler> find_compiler() {
 }
 
 ProcessOptions in_folder(const std::string& path, double limit_s) {
+  constexpr std::string_view kTemporary = "TMPDIR=";
   ProcessOptions options;
   options.cwd = path;
   options.time_limit_s = limit_s;
+  std::vector<std::string>& environment = options.environment.emplace();
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    if (!std::string_view(*entry).starts_with(kTemporary)) environment.emplace_back(*entry);
+  }
+  environment.push_back(std::string(kTemporary) + std::filesystem::absolute(path).string());
   return options;
 }
 

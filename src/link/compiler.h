@@ -26,7 +26,8 @@ std::string find_program(const std::string& name);
 // minute; a busy machine may make it many.
 inline constexpr double kToolLimitSeconds = 1800;
 
-// For run_process: start there, and kill it after so many seconds.
+// For run_process: start there, and kill it after so many seconds. Its temporary files lie there,
+// too: one that is killed leaves them.
 ProcessOptions in_folder(const std::string& path, double limit_s = kToolLimitSeconds);
 
 // Does a tool's message say that the machine failed it, rather than its input: no memory, no room

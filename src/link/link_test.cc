@@ -529,6 +529,14 @@ TEST(Compiler, ASignalIsSaidWhateverWasPrinted) {
   EXPECT_EQ(what_went_wrong(ran, "x.cc:1: warning: w\n"), "signal 9 (Killed)");
 }
 
+// Where they go with the folder, though a signal ends it.
+TEST(Compiler, HasItsTemporaryFilesInItsFolder) {
+  const auto folder = TempDir::make("tessera-link-test");
+  const auto ran = run_process({"/bin/sh", "-c", "pwd; echo $TMPDIR"}, in_folder(folder->path()));
+  ASSERT_TRUE(ran);
+  EXPECT_EQ(ran->out, folder->path() + "\n" + folder->path() + "\n");
+}
+
 TEST(Compiler, AMissingOneIsAnErrorWithARemedy) {
   {
     const ScopedVariable cxx("CXX", "/no/such/c++");

@@ -54,6 +54,14 @@ TextAndConstants print_apart(const Module& module, const relay::PrintOptions& op
   return {std::move(text), printer.constants().tensors()};
 }
 
+TextAndConstants print_apart(const relay::Function& main, const ConstantPool& constants) {
+  const relay::PrintOptions options;
+  relay::Printer printer(options, &constants);
+  printer.reserve_params(main);
+  std::string text = fmt::format("{}\n{}", relay::kVersionLine, printer.definition("main", main));
+  return {std::move(text), printer.constants().tensors()};
+}
+
 std::string metadata_in(const std::string& file) {
   return fmt::format("\n{}{}\"]\n", relay::kMetadataFileLine, file);
 }

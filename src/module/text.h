@@ -41,6 +41,8 @@ struct TextAndConstants {
   std::vector<Tensor> constants;
 };
 TextAndConstants print_apart(const Module& module, const relay::PrintOptions& options = {});
+// The same of a module with this `main` alone and these constants, which need not be copied for it.
+TextAndConstants print_apart(const relay::Function& main, const ConstantPool& constants);
 std::string metadata_in(const std::string& file);
 
 // All errors that can be found are reported. `constants` continue those of the metadata section.

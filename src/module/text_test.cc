@@ -166,6 +166,11 @@ TEST(ModuleText, ConstantsCanBeKeptApart) {
   ASSERT_EQ(apart.constants.size(), 1u);
   EXPECT_EQ(apart.text.find("#[metadata]"), std::string::npos);
   EXPECT_TRUE(compare(parse_good(apart.text, apart.constants), with_pool()).equal);
+  const Module module = with_pool();
+  const TextAndConstants of_main = print_apart(module.functions.at("main"), module.constants);
+  EXPECT_EQ(of_main.text, apart.text);
+  ASSERT_EQ(of_main.constants.size(), 1u);
+  EXPECT_TRUE(of_main.constants[0] == apart.constants[0]);
   EXPECT_NE(
       print(with_pool(), {.functions = {}, .metadata = false}).find("// 1 constants are omitted"),
       std::string::npos);

@@ -77,6 +77,7 @@ FileResult<TempDir> TempDir::make(std::string_view prefix) {
   const char* root = std::getenv("TMPDIR");
   std::string path = root != nullptr && *root != '\0' ? root : "/tmp";
   path += "/" + std::string(prefix) + "XXXXXX";
+  const Uninterrupted until_remembered;
   if (::mkdtemp(path.data()) == nullptr) return failure(path, errno);
   remember_folder(path);
   return TempDir(std::move(path));

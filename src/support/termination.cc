@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <mutex>
 #include <set>
+#include <shared_mutex>
 #include <thread>
 
 #include "support/check.h"
@@ -13,6 +14,7 @@ namespace tessera {
 namespace {
 
 struct Leftovers {
+  std::shared_mutex uninterrupted;  // before the other one
   std::mutex mutex;
   std::set<pid_t> groups;
   std::set<std::string> folders;
@@ -37,9 +39,10 @@ sigset_t terminating_signals() {
   return set;
 }
 
-// The lock is not given back: nothing starts any more, and nobody removes what is removed here.
+// The locks are not given back: nothing starts any more, and nobody removes what is removed here.
 [[noreturn]] void terminate_by(int signal) {
   Leftovers& all = leftovers();
+  all.uninterrupted.lock();
   all.mutex.lock();
   for (const pid_t group : all.groups) ::kill(-group, SIGKILL);
   for (const std::string& folder : all.folders) {
@@ -84,6 +87,9 @@ RunningProgram::~RunningProgram() {
   const std::lock_guard lock(all.mutex);
   all.groups.erase(pid_);
 }
+
+Uninterrupted::Uninterrupted() { leftovers().uninterrupted.lock_shared(); }
+Uninterrupted::~Uninterrupted() { leftovers().uninterrupted.unlock_shared(); }
 
 void remember_folder(const std::string& path) {
   Leftovers& all = leftovers();

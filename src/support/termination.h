@@ -32,6 +32,16 @@ class RunningProgram {
   int problem_ = 0;
 };
 
+// While there is one, no signal ends the process: what it does at that moment is done whole. For
+// moments alone, and none within another.
+class Uninterrupted {
+ public:
+  Uninterrupted();
+  Uninterrupted(const Uninterrupted&) = delete;
+  Uninterrupted& operator=(const Uninterrupted&) = delete;
+  ~Uninterrupted();
+};
+
 // A folder that is to go when the process is terminated, and that it is not any longer.
 void remember_folder(const std::string& path);
 void forget_folder(const std::string& path);

@@ -81,6 +81,62 @@ TEST_P(Termination, LeavesNoProgramAndNoFolder) {
 
 INSTANTIATE_TEST_SUITE_P(Signals, Termination, testing::Values(SIGHUP, SIGINT, SIGTERM));
 
+TEST_P(Termination, WaitsForWhatIsNotToBeInterrupted) {
+  const auto folder = TempDir::make("uninterrupted");
+  const std::string first = folder->file("first"), second = folder->file("second");
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    forget_folder(folder->path());  // the parent's
+    clean_up_when_terminated();
+    {
+      const Uninterrupted here;
+      ::kill(::getpid(), GetParam());
+      ::poll(nullptr, 0, 200);
+      if (!write_atomically(first, "done")) ::_exit(1);
+    }
+    ::poll(nullptr, 0, 20'000);
+    if (!write_atomically(second, "too late")) ::_exit(1);
+    ::_exit(0);
+  }
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == GetParam());
+  EXPECT_TRUE(std::filesystem::exists(first));
+  EXPECT_FALSE(std::filesystem::exists(second));
+}
+
+// Threads that make folders go on until the process ends.
+TEST_P(Termination, LeavesNoFolderThatIsBeingMade) {
+  constexpr int kTimes = 20;
+  const auto folder = TempDir::make("folders");
+  for (int time = 0; time < kTimes; ++time) {
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+      forget_folder(folder->path());  // the parent's
+      ::setenv("TMPDIR", folder->path().c_str(), 1);
+      clean_up_when_terminated();
+      const auto make_folders = [&] {
+        for (;;) {
+          const auto made = TempDir::make("made");
+          if (!made || ::write(ends[1], "1", 1) < 0) ::_exit(1);
+        }
+      };
+      std::thread(make_folders).detach();
+      make_folders();
+    }
+    char made = 0;
+    ASSERT_EQ(::read(ends[0], &made, 1), 1);
+    ::kill(pid, GetParam());
+    int status = 0;
+    ::waitpid(pid, &status, 0);
+    for (const int end : ends) ::close(end);
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == GetParam());
+    ASSERT_TRUE(std::filesystem::is_empty(folder->path()));
+  }
+}
+
 TEST(Subprocesses, TakeSignalsThatTheirParentBlocks) {
   const pid_t pid = ::fork();
   if (pid == 0) {

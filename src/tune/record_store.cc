@@ -8,6 +8,7 @@
 #include <sqlite3.h>
 
 #include "support/hash.h"
+#include "support/termination.h"
 #include "tune/ranking.h"
 #include "tune/statement.h"
 
@@ -59,10 +60,12 @@ Result<void> execute(sqlite3* database, const std::string& path, const std::stri
   return fail(database_error(database, path));
 }
 
-// All of it or nothing. What is told is the first error: on some SQLite ends the transaction.
+// All of it or nothing, and a signal leaves no half of it beside the file. What is told is the
+// first error: on some SQLite ends the transaction.
 template <class Work>
 Result<void> in_transaction(sqlite3* database, const std::string& path, const Work& work) {
-  TESSERA_TRY_VOID(execute(database, path, "BEGIN IMMEDIATE"));
+  TESSERA_TRY_VOID(execute(database, path, "BEGIN IMMEDIATE"));  // which may wait for others
+  const Uninterrupted until_done;
   Result<void> done = work();
   if (done) done = execute(database, path, "COMMIT");
   const bool is_open = sqlite3_get_autocommit(database) == 0;
@@ -253,14 +256,18 @@ Result<RecordStore> RecordStore::open_to_read(const std::string& path) {
 }
 
 Result<void> RecordStore::add(const Record& record) {
-  TESSERA_TRY(Inserter inserter, Inserter::prepare(database_.get(), path_));
-  TESSERA_TRY_VOID(inserter.add(record));
-  return {};
+  return in_transaction(database_.get(), path_, [&]() -> Result<void> {
+    TESSERA_TRY(Inserter inserter, Inserter::prepare(database_.get(), path_));
+    TESSERA_TRY_VOID(inserter.add(record));
+    return {};
+  });
 }
 
 Result<void> RecordStore::replace(const Record& record) {
-  TESSERA_TRY(Inserter inserter, Inserter::prepare(database_.get(), path_));
-  return inserter.replace(record);
+  return in_transaction(database_.get(), path_, [&]() -> Result<void> {
+    TESSERA_TRY(Inserter inserter, Inserter::prepare(database_.get(), path_));
+    return inserter.replace(record);
+  });
 }
 
 Result<Records> RecordStore::find(const RecordKey& key) const {

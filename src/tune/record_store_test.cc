@@ -7,12 +7,14 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sqlite3.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "support/files.h"
+#include "support/termination.h"
 
 namespace tessera::tune {
 namespace {
@@ -416,6 +418,41 @@ TEST_F(RecordStoreTest, WhatAKilledProcessBeganIsTakenBack) {
   const auto store = RecordStore::open_to_read(folder_.file("r.db"));
   ASSERT_TRUE(store) << render(store.error());
   EXPECT_EQ(find(*store), std::vector<Record>{record("a", 5)});
+}
+
+// Ctrl-C, whatever is being written at that moment.
+TEST_F(RecordStoreTest, ASignalLeavesNothingHalfWritten) {
+  constexpr int kTimes = 20;
+  { open(); }
+  for (int time = 0; time < kTimes; ++time) {
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    const pid_t pid = fork();
+    ASSERT_GE(pid, 0);
+    if (pid == 0) {
+      forget_folder(folder_.path());  // the parent's
+      clean_up_when_terminated();
+      RecordStore store = open();
+      for (int i = 0;; ++i) {
+        if (!store.replace(record(fmt::format("{}-{}", time, i), i + 1))) _exit(1);
+        if (i == 0 && ::write(ends[1], "1", 1) != 1) _exit(1);
+      }
+    }
+    char written = 0;
+    ASSERT_EQ(::read(ends[0], &written, 1), 1);
+    for (const int end : ends) ::close(end);
+    ::poll(nullptr, 0, time);
+    ::kill(pid, SIGINT);
+    int status = 0;
+    ASSERT_EQ(waitpid(pid, &status, 0), pid);
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT);
+    EXPECT_FALSE(std::filesystem::exists(folder_.file("r.db-journal")));
+    const auto all = open().all();
+    ASSERT_TRUE(all) << render(all.error());
+    EXPECT_TRUE(all->damaged.empty());
+    EXPECT_TRUE(std::ranges::any_of(
+        all->list, [&](const Record& r) { return r.configuration == fmt::format("{}-0", time); }));
+  }
 }
 
 TEST_F(RecordStoreTest, TwoProcessesWriteAtATime) {

@@ -2,11 +2,15 @@
 #include "command.h"
 
 #include <algorithm>
+#include <atomic>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <stdexcept>
+#include <thread>
 
 #include <fmt/format.h>
+#include <poll.h>
 
 namespace tessera::e2e {
 namespace {
@@ -88,6 +92,26 @@ ProcessResult Command::run_for(double seconds, std::vector<std::string> argument
   ProcessOptions limited = options();
   limited.time_limit_s = seconds;
   return run_or_throw(arguments, limited);
+}
+
+ProcessResult Command::run_until(const std::function<bool()>& when, int signal,
+                                 std::vector<std::string> arguments) const {
+  const TempDir folder = make_folder();
+  // The shell becomes the command, which has its number.
+  std::vector<std::string> command = {"/bin/sh", "-c", "echo $$ > \"$0\"; exec \"$@\"",
+                                      folder.file("number"), kCommand};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  ProcessResult result;
+  std::atomic<bool> has_ended = false;
+  std::thread running([&] {
+    result = run_or_throw(command, options());
+    has_ended = true;
+  });
+  while (!has_ended && !when()) ::poll(nullptr, 0, 5);
+  const auto number = read_file(folder.file("number"));
+  if (!has_ended && number) ::kill(std::stoi(*number), signal);
+  running.join();
+  return result;
 }
 
 bool Command::has_backend(const std::string& name) const {

@@ -2,6 +2,7 @@
 // For tests: the `tessera` command in a folder and an environment of its own.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -35,6 +36,9 @@ class Command {
   ProcessResult run(std::vector<std::string> arguments) const;
   // The same, killed with all that it has started after so many seconds.
   ProcessResult run_for(double seconds, std::vector<std::string> arguments) const;
+  // The same, sent a signal, alone, as soon as `when` holds.
+  ProcessResult run_until(const std::function<bool()>& when, int signal,
+                          std::vector<std::string> arguments) const;
   // Does `tessera backends` call it available?
   bool has_backend(const std::string& name) const;
   // Another program in the same environment.
