@@ -126,5 +126,8 @@ def kinds(ggml: Ggml, backend) -> dict[str, int]:
     return {ggml.ggml_backend_buft_name(kind).decode(): kind for kind in found}
 
 
-def kinds_here(ggml: Ggml) -> list[str]:
-    return list(kinds(ggml, ggml.ggml_backend_cpu_init()))
+def kinds_here(ggml: Ggml, bits: int) -> list[str]:
+    """Of 8 bits in the plain order alone: others have no kernels of Q8_0 everywhere, and end the
+    process where they have none (ggml 0.25.3)."""
+    found = list(kinds(ggml, ggml.ggml_backend_cpu_init()))
+    return found if bits == 4 else found[:1]

@@ -112,7 +112,7 @@ def ggml_chains(args, model):
     constants = {t.name: numpy_helper.to_array(t) for t in model.graph.initializer}
     weights = [(constants[f"w{i}"], constants[f"s{i}"]) for i in range(args.layers)]
     return {kind: ggml_chain.Chain(library, weights, args.bits, args.row, args.width, args.threads,
-                                   kind) for kind in ggml_chain.kinds_here(library)}
+                                   kind) for kind in ggml_chain.kinds_here(library, args.bits)}
 
 
 def measure(args, folder):
