@@ -137,6 +137,30 @@ TEST_F(AbiTest, TensorsLieInMemoryThatIsGivenForPools) {
             "the memory given for pool `arena` is not aligned to 64 bytes\n");
 }
 
+// Of a compiled model, with what it computes and its inputs and outputs in two pools.
+TEST_F(AbiTest, EachPoolHasMemoryOfItsOwn) {
+  const std::string model = folder_.file("m.relay"), library = folder_.file("m.so");
+  ASSERT_TRUE(write_atomically(model,
+                               "#[version = \"0.0.5\"]\n"
+                               "def @main(%x: Tensor[(16, 64), float32]) {\n"
+                               "  %0 = nn.softmax(%x); %1 = nn.softmax(%0); %2 = nn.softmax(%1);\n"
+                               "  (%2, add(%0, %2))\n}\n"));
+  const auto made = run_process({TESSERA_BUILD_DIR "/bin/tessera", "compile", model, "-o", library,
+                                 "--partition", "none", "--pool", "name=fast,size=8kB", "--pool",
+                                 "name=slow,align=256", "--pool-io"});
+  ASSERT_TRUE(made && made->ok()) << (made ? made->err : "");
+  const ProcessResult result = client({library, "places"});
+  ASSERT_TRUE(result.ok()) << result.outcome() << result.err;
+  const std::vector<std::string> lines = lines_of(result.out);
+  ASSERT_EQ(lines.size(), 6u) << result.out;
+  EXPECT_EQ(lines[0], "the memory given for pool `fast` has 4095 bytes, and the pool needs 4096");
+  EXPECT_EQ(lines[2], "the memory given for pool `fast` is not aligned to 64 bytes");
+  EXPECT_TRUE(lines[3].starts_with("the memory given for pool `slow` has ")) << lines[3];
+  EXPECT_EQ(lines[4],
+            "the memory given for pool `slow` is on CUDA device 0, and the instance on the CPU");
+  EXPECT_EQ(lines[5], "the memory given for pool `slow` is not aligned to 256 bytes");
+}
+
 TEST_F(AbiTest, LoadsRunsAndUnloads) {
   const ProcessResult result = client({make_library("m.so"), "reload"});
   EXPECT_TRUE(result.ok()) << result.outcome() << result.err;

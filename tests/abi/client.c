@@ -483,15 +483,17 @@ static void test_places(void) {
   check_outputs_in_place(model, memory, &b, outputs);
   if (sum_bytes(&b, outputs) != sum_bytes(&b, others)) die("places", "results differ");
   api.tessera_instance_destroy_(instance);
-  memory[0].bytes -= 1;
-  expect_wrong_memory(model, &options);
-  memory[0].bytes += 1;
-  memory[0].device.device_type = TESSERA_CUDA;
-  expect_wrong_memory(model, &options);
-  memory[0].device.device_type = TESSERA_CPU;
-  memory[0].data = (char*)memory[0].data + 1;
-  expect_wrong_memory(model, &options);
-  memory[0].data = (char*)memory[0].data - 1;
+  for (p = 0; p < options.pool_count; ++p) {
+    memory[p].bytes -= 1;
+    expect_wrong_memory(model, &options);
+    memory[p].bytes += 1;
+    memory[p].device.device_type = TESSERA_CUDA;
+    expect_wrong_memory(model, &options);
+    memory[p].device.device_type = TESSERA_CPU;
+    memory[p].data = (char*)memory[p].data + 1;
+    expect_wrong_memory(model, &options);
+    memory[p].data = (char*)memory[p].data - 1;
+  }
   for (p = 0; p < options.pool_count; ++p) free(memory[p].data);
   api.tessera_instance_destroy_(elsewhere);
   api.tessera_model_destroy_(model);
