@@ -239,9 +239,16 @@ class WeightQuantizer {
     return product(c, *p, q);
   }
 
+  // Does a rule say so, be it overruled by another?
+  bool is_asked_for(const Reader& reader) const {
+    const std::vector<std::string> names = nodes_of_model(f_[reader.id].location);
+    return std::ranges::any_of(
+        rules_, [&](const WeightRule& r) { return r.form.bits > 0 && fits(r, reader, names); });
+  }
+
   // Of a table few rows are read at a time, so that its numbers stay as they are found.
   std::optional<NodeId> visit_lookup(Copier& c, const Reader& table) const {
-    auto found = ruled(table);
+    auto found = is_asked_for(table) ? ruled(table) : std::nullopt;
     if (!found) return std::nullopt;
     const WeightForm& form = found->rule->form;
     if (form.bits == 0) return stays(*found, "");
