@@ -91,10 +91,7 @@ std::vector<std::int64_t> exact_tiles(const WinogradConvolution& c) {
 // are for who asks for them, or measures.
 std::int64_t chosen_tile(const WinogradConvolution& c, const Device& device) {
   std::vector<std::int64_t> tiles = exact_tiles(c);
-  if (device.winograd_tile != Machine::kClearlyFaster) {
-    const bool can_be = std::ranges::find(tiles, device.winograd_tile) != tiles.end();
-    return can_be ? device.winograd_tile : 0;
-  }
+  if (const auto told = told_winograd_tile(device.winograd_tile, tiles)) return *told;
   const auto size = [](const Loop& l) { return static_cast<double>(l.size()); };
   Costs costs{1,          size(c.row), size(c.column),
               size(c.in), size(c.out), has_operands_of_16_bits(c, device)};
@@ -112,8 +109,7 @@ std::int64_t chosen_tile(const WinogradConvolution& c, const Device& device) {
     best = m;
     ns = estimate;
   }
-  return device.measured == nullptr ? best
-                                    : measured_winograd_tile(c, best, tiles, *device.measured);
+  return measured_winograd_tile(c, best, tiles, device.measured);
 }
 
 // The largest that leaves enough blocks, and no quarter of the work for rows and columns that there

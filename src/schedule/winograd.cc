@@ -73,10 +73,7 @@ std::vector<std::int64_t> possible_tiles(const WinogradConvolution& c, const Mac
 // The tile to use; 0: none.
 std::int64_t chosen_tile(const WinogradConvolution& c, const Machine& machine) {
   std::vector<std::int64_t> tiles = possible_tiles(c, machine);
-  if (machine.winograd_tile != Machine::kClearlyFaster) {
-    const bool can_be = std::ranges::find(tiles, machine.winograd_tile) != tiles.end();
-    return can_be ? machine.winograd_tile : 0;
-  }
+  if (const auto told = told_winograd_tile(machine.winograd_tile, tiles)) return *told;
   const auto size = [](const Loop& l) { return static_cast<double>(l.size()); };
   Sizes s{1,          size(c.row), size(c.column),
           size(c.in), size(c.out), static_cast<double>(machine.lanes(kFloat32))};
@@ -92,8 +89,7 @@ std::int64_t chosen_tile(const WinogradConvolution& c, const Machine& machine) {
     best = m;
     cycles = estimate;
   }
-  return machine.measured == nullptr ? best
-                                     : measured_winograd_tile(c, best, tiles, *machine.measured);
+  return measured_winograd_tile(c, best, tiles, machine.measured);
 }
 
 // ---- Loops

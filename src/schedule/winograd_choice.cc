@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "schedule/machine.h"
 #include "tir/walk.h"
 
 namespace tessera::schedule {
@@ -27,9 +28,15 @@ std::string workload_of(const WinogradConvolution& c) {
 
 }  // namespace
 
+std::optional<std::int64_t> told_winograd_tile(int told, const std::vector<std::int64_t>& tiles) {
+  if (told == Machine::kClearlyFaster) return std::nullopt;
+  return std::ranges::find(tiles, told) != tiles.end() ? told : 0;
+}
+
 std::int64_t measured_winograd_tile(const WinogradConvolution& c, std::int64_t rule,
                                     const std::vector<std::int64_t>& tiles,
-                                    MeasuredAlgorithms& measured) {
+                                    MeasuredAlgorithms* measured) {
+  if (measured == nullptr) return rule;
   std::vector<std::int64_t> all = {rule};
   if (rule != 0) all.push_back(0);
   for (const std::int64_t tile : tiles) {
@@ -37,7 +44,7 @@ std::int64_t measured_winograd_tile(const WinogradConvolution& c, std::int64_t r
   }
   AlgorithmChoice choice{workload_of(c), {}};
   for (const std::int64_t tile : all) choice.algorithms.push_back(algorithm_of(tile));
-  const std::string chosen = measured.choose(choice);
+  const std::string chosen = measured->choose(choice);
   const auto at = std::ranges::find(choice.algorithms, chosen) - choice.algorithms.begin();
   return all[static_cast<std::size_t>(at)];
 }
