@@ -11,8 +11,8 @@
 namespace tessera::passes {
 namespace {
 
-constexpr std::string_view kBuiltIn[] = {"@embedding=keep", "@first=keep", "@last=keep",
-                                         "@small=keep"};
+// Kept, each, unless a rule says otherwise.
+constexpr std::string_view kKinds[] = {"@embedding", "@first", "@last", "@small"};
 constexpr std::array<std::int64_t, 3> kGroups = {32, 64, 128};
 
 Unexpected<Diagnostics> wrong(std::string_view rule, std::string_view why) {
@@ -85,7 +85,6 @@ Result<WeightRule> parse_rule(std::string_view text) {
     form = text.substr(sign + 1);
     if (rule.pattern.empty()) return wrong(text, "its pattern is empty");
   }
-  constexpr std::string_view kKinds[] = {"@embedding", "@first", "@last", "@small"};
   if (rule.pattern.starts_with('@') &&
       std::ranges::find(kKinds, rule.pattern) == std::end(kKinds)) {
     return wrong(text, fmt::format("`{}` is not known", rule.pattern));
@@ -128,8 +127,8 @@ const WeightRule* rule_of_constant(std::span<const WeightRule> rules,
 
 Result<std::vector<WeightRule>> parse_weight_rules(std::span<const std::string> texts) {
   std::vector<WeightRule> of_all, others;
-  for (const std::string_view text : kBuiltIn) {
-    TESSERA_TRY(WeightRule rule, parse_rule(text));
+  for (const std::string_view kind : kKinds) {
+    TESSERA_TRY(WeightRule rule, parse_rule(fmt::format("{}=keep", kind)));
     others.push_back(std::move(rule));
   }
   for (const std::string& text : texts) {
