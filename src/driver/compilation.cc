@@ -195,8 +195,7 @@ Result<void> Compilation::tune() {
     TESSERA_TRY_VOID(warn_of_skipped(path, tasks, report.warnings));
   }
   TESSERA_TRY_VOID(measure_tasks(tasks));
-  Module native = parts.outcome.module;
-  TESSERA_TRY(native, prepare_native(std::move(native), options_, report.warnings));
+  TESSERA_TRY(const Module native, prepare_native(parts.outcome.module, options_, report.warnings));
   TESSERA_TRY_VOID(measure_native(native));
   report.seconds = seconds_since(begin_);
   report.peak_bytes = tree_peak_bytes();
@@ -284,15 +283,14 @@ Diagnostic Compilation::unmeasured_algorithms(const schedule::MeasuredAlgorithms
 
 Result<void> Compilation::measure_native(const Module& module) {
   const MachineCode& code = machines_[here_];
-  const Target target = target_for(compute_target(options_.targets), code);
-  TESSERA_TRY(std::vector<AlgorithmTask> tasks, algorithm_tasks(module, target));
+  TESSERA_TRY(std::vector<AlgorithmTask> tasks, algorithm_tasks(module, code));
   if (tasks.empty()) return {};
   TESSERA_TRY(const std::string device, device_to_measure_on(options_));
   TESSERA_TRY(const std::string path, records_path(options_));
   TESSERA_TRY(tune::RecordStore records, tune::RecordStore::open(path));
   TESSERA_TRY(std::vector<tune::TuneRow> rows,
               measure_algorithms(std::move(tasks), module,
-                                 {code, target, *toolchain_, records, device,
+                                 {code, *toolchain_, records, device,
                                   timing_of_parts(options_, constant_bytes(module)),
                                   options_.tuning.budget_s - tuning_seconds_}));
   const auto measured =

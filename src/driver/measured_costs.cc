@@ -246,13 +246,11 @@ Result<void> MeasuredCosts::tune(const Module& module, const byoc::BackendChoice
 
 // The same of generated code.
 Result<schedule::MeasuredAlgorithms> MeasuredCosts::algorithms_of(const Module& module) {
-  const Target target = target_for(compute_target(options_.targets), services_.code);
-  TESSERA_TRY(std::vector<AlgorithmTask> tasks, algorithm_tasks(module, target));
+  TESSERA_TRY(std::vector<AlgorithmTask> tasks, algorithm_tasks(module, services_.code));
   if (tasks.empty()) return schedule::MeasuredAlgorithms();
-  TESSERA_TRY_VOID(
-      measure_algorithms(std::move(tasks), module,
-                         {services_.code, target, services_.toolchain, services_.records,
-                          services_.device, timing(), kTuningShare * seconds_left()}));
+  TESSERA_TRY_VOID(measure_algorithms(std::move(tasks), module,
+                                      {services_.code, services_.toolchain, services_.records,
+                                       services_.device, timing(), kTuningShare * seconds_left()}));
   return recorded_algorithms(services_.records, services_.device);
 }
 

@@ -17,6 +17,7 @@
 #include "ops/inference/infer_types.h"
 #include "relay/function_attributes.h"
 #include "relay/rewrite.h"
+#include "types/target_list.h"
 
 namespace tessera::driver {
 namespace {
@@ -196,7 +197,7 @@ class AlgorithmMeasuring {
     if (entries.empty()) return {};
     MeasuredAlgorithms algorithms(std::move(given));
     TESSERA_TRY(Module module, module_of(module_, std::move(entries)));
-    TESSERA_TRY(EntryFile file, EntryFile::build(std::move(module), services_.target,
+    TESSERA_TRY(EntryFile file, EntryFile::build(std::move(module), compute_target(module_.targets),
                                                  services_.code, services_.toolchain, &algorithms));
     for (const std::size_t t : tasks) {
       const auto program = file.programs().find(entry_name(t));
@@ -251,9 +252,7 @@ class AlgorithmMeasuring {
   // What the machine is to blame for is tried again the next time.
   Result<void> add_unbuilt(const AlgorithmTask& task, const std::string& name,
                            const Diagnostic& why, tune::TuneRow& row) const {
-    const bool is_about_the_source =
-        why.code == Code::kToolFailed && !services_.toolchain.blames_the_machine(why);
-    if (is_about_the_source) {
+    if (tune::is_about_the_source(why, services_.toolchain)) {
       return add({key_of(task), name, 0, 0, fmt::format("{}: {}", tune::kNotCompiled, why.message)},
                  row);
     }
@@ -308,7 +307,8 @@ Result<MeasuredAlgorithms> recorded_algorithms(const tune::RecordStore& records,
 }
 
 // Each kernel is scheduled by itself, to see which one asks for what.
-Result<std::vector<AlgorithmTask>> algorithm_tasks(const Module& module, const Target& target) {
+Result<std::vector<AlgorithmTask>> algorithm_tasks(const Module& module, const MachineCode& code) {
+  const Target target = target_for(compute_target(module.targets), code);
   std::vector<AlgorithmTask> tasks;
   std::map<std::string, std::size_t> by_workload;
   for (const auto& [name, f] : module.functions) {

@@ -25,7 +25,6 @@ bool may_have_algorithms(const relay::Function& f);
 
 struct AlgorithmServices {
   const MachineCode& code;
-  const Target target;  // the machine, with the code's processor
   link::Toolchain& toolchain;
   tune::RecordStore& records;
   std::string device;    // device_of_costs
@@ -45,7 +44,7 @@ struct AlgorithmTask {
   std::size_t uses = 1;  // kernels that do this work
 };
 // One for each work of the kernels of `module`, which is as lower_functions takes it.
-Result<std::vector<AlgorithmTask>> algorithm_tasks(const Module& module, const Target& target);
+Result<std::vector<AlgorithmTask>> algorithm_tasks(const Module& module, const MachineCode& code);
 
 // The algorithms of tasks of `module` that have no record: their numbers are compared with the
 // direct one's, then they take turns. A row for each task.

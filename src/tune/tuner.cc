@@ -36,12 +36,6 @@ double seconds_until(Clock::time_point end) {
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-// A compiler that was killed or had no memory, a full disk or a missing compiler say nothing about
-// the candidate.
-bool is_about_the_source(const Diagnostic& why, const link::Toolchain& toolchain) {
-  return why.code == Code::kToolFailed && !toolchain.blames_the_machine(why);
-}
-
 // As a process is when memory runs out: it may be another one that took it.
 bool is_killed_by_the_machine(const ProcessResult& ran) {
   return ran.signal == SIGKILL && !ran.timed_out;
@@ -67,6 +61,10 @@ std::string add_found(const std::map<std::size_t, std::string>& found,
 }
 
 }  // namespace
+
+bool is_about_the_source(const Diagnostic& why, const link::Toolchain& toolchain) {
+  return why.code == Code::kToolFailed && !toolchain.blames_the_machine(why);
+}
 
 double Tuner::seconds_left() const { return seconds_until(after(begin_, options_.budget_s)); }
 

@@ -45,6 +45,10 @@ struct TuneRow {
   std::string problem;                              // why not all was measured
 };
 
+// A compiler that was killed or had no memory, a full disk or a missing compiler say nothing about
+// what was compiled.
+bool is_about_the_source(const Diagnostic& why, const link::Toolchain& toolchain);
+
 class Tuner {
  public:
   Tuner(link::Toolchain& toolchain, RecordStore& records, Gpu gpu, TunerOptions options)
