@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <map>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include "byoc/compiler_functions.h"
 #include "byoc/outline.h"
@@ -67,13 +70,42 @@ void name_successor(PartitionOutcome& outcome, const PlacedRegion& region) {
   }
 }
 
-Result<void> partition_rest(PartitionOutcome& outcome, std::span<const BackendChoice> choices,
-                            const std::set<std::string_view>& excluded, Placer& placer) {
-  std::vector<BackendChoice> left;
-  for (const BackendChoice& choice : choices) {
-    if (excluded.count(choice.backend->name()) == 0) left.push_back(choice);
+// The back ends to choose from, and what each declined so far.
+class OpenChoices {
+ public:
+  explicit OpenChoices(std::span<const BackendChoice> choices)
+      : choices_(choices.begin(), choices.end()) {}
+
+  std::span<const BackendChoice> list() const { return choices_; }
+
+  // Before the regions go back into their callers.
+  void decline(const std::vector<Declined>& declined, const Module& module,
+               std::string_view backend) {
+    const auto choice = std::find_if(choices_.begin(), choices_.end(),
+                                     [&](const auto& c) { return c.backend->name() == backend; });
+    if (choice == choices_.end()) return;  // it is asked for nothing new
+    if (++rounds_[std::string(backend)] > kMostRounds) {
+      choices_.erase(choice);
+      return;
+    }
+    auto all = std::make_shared<DeclinedRegions>();
+    if (choice->declined != nullptr) *all = *choice->declined;
+    for (const Declined& d : declined) {
+      all->add(module.functions.at(d.symbol), module.constants, d.why.message);
+    }
+    choice->declined = std::move(all);
   }
-  TESSERA_TRY(PartitionOutcome more, placer.place(std::move(outcome.module), left));
+
+ private:
+  // A back end that goes on declining parts of what it declined gets nothing more.
+  static constexpr int kMostRounds = 6;
+  std::vector<BackendChoice> choices_;
+  std::map<std::string, int> rounds_;
+};
+
+Result<void> partition_rest(PartitionOutcome& outcome, std::span<const BackendChoice> choices,
+                            Placer& placer) {
+  TESSERA_TRY(PartitionOutcome more, placer.place(std::move(outcome.module), choices));
   outcome.module = std::move(more.module);
   for (PlacedRegion& region : more.regions) {
     name_successor(outcome, region);
@@ -90,8 +122,8 @@ Result<PartitionOutcome> compile_backends(PartitionOutcome outcome,
                                           std::span<const BackendChoice> named_only) {
   std::vector<BackendChoice> hooks(choices.begin(), choices.end());
   hooks.insert(hooks.end(), named_only.begin(), named_only.end());
-  std::set<std::string_view> excluded;
-  // Each round ends the work, or excludes a back end.
+  OpenChoices open(choices);
+  // Each round ends the work, or takes regions from what a back end may be given.
   for (bool again = true; again;) {
     again = false;
     for (const BackendChoice& choice : hooks) {
@@ -108,13 +140,13 @@ Result<PartitionOutcome> compile_backends(PartitionOutcome outcome,
         for (Declined& d : compiled.declined) errors.add(std::move(d.why));
         return fail(std::move(errors));
       }
+      open.decline(compiled.declined, outcome.module, name);
       TESSERA_TRY_VOID(take_back(outcome, compiled.declined, name));
       for (Declined& d : compiled.declined) {
         d.why.severity = Severity::kWarning;
         context.warnings.push_back(std::move(d.why));
       }
-      TESSERA_CHECK(excluded.insert(name).second, "{} declines what it was not given", name);
-      TESSERA_TRY_VOID(partition_rest(outcome, choices, excluded, placer));
+      TESSERA_TRY_VOID(partition_rest(outcome, open.list(), placer));
       again = true;
     }
   }

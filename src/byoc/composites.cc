@@ -185,6 +185,14 @@ class Claimer {
 
 }  // namespace
 
+std::optional<Refusal> BackendChoice::validate(const relay::Function& region,
+                                               const ConstantPool& pool) const {
+  if (has_declined()) {
+    if (auto why = declined->find(region, pool)) return why;
+  }
+  return backend->validate(region, target);
+}
+
 Claims claim_composites(const Function& f, const ConstantPool& pool,
                         std::span<const BackendChoice> choices, const Vetoes& vetoes,
                         const Assignment* assignment) {

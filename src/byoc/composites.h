@@ -3,11 +3,14 @@
 #pragma once
 
 #include <map>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "byoc/backend.h"
+#include "byoc/declined_regions.h"
 #include "relay/patterns/pattern_groups.h"
 #include "relay/rewrite.h"
 
@@ -16,6 +19,11 @@ namespace tessera::byoc {
 struct BackendChoice {
   const Backend* backend = nullptr;
   Target target;
+  std::shared_ptr<const DeclinedRegions> declined = {};  // null: nothing
+
+  // What it says of a whole region, in advance or because it declined an equal one.
+  std::optional<Refusal> validate(const relay::Function& region, const ConstantPool& pool) const;
+  bool has_declined() const { return declined != nullptr && !declined->empty(); }
 };
 
 // One composite in a function.

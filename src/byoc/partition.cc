@@ -134,7 +134,7 @@ class FunctionPartitioner {
       const BackendChoice& choice = choices_[static_cast<std::size_t>(unit.choice)];
       RegionMaker maker(f_, uses_, claims_, unit, *choice.backend);
       const auto why =
-          choice.backend->validate(maker.make("region", choice.backend->name()), choice.target);
+          choice.validate(maker.make("region", choice.backend->name()), outcome_.module.constants);
       if (!why) continue;
       for (const std::size_t c : unit.claims) {
         out[{claims_.claims[c].match.root, static_cast<std::size_t>(unit.choice)}] = why->reason;

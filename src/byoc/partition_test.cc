@@ -255,6 +255,56 @@ TEST(CompileBackends, ReturnsWhatIsDeclinedToTheNext) {
   EXPECT_TRUE(ops::infer_types(compiled->module));
 }
 
+// A pattern of two operators first, each of them alone after it: what is declined as a pair is
+// given again in parts, and equal pairs are not.
+TEST(CompileBackends, GivesPartsOfWhatIsDeclinedToTheSameBackEnd) {
+  class Pairs final : public Backend {
+   public:
+    std::string_view name() const override { return "onednn"; }
+    std::vector<CompositePattern> patterns(const Target&) const override {
+      return {{"onednn.pair", is_op("cos", {is_op("abs", {wildcard()})}), nullptr},
+              {"onednn.abs", is_op("abs", {wildcard()}), nullptr}};
+    }
+    Result<CompileOutcome> compile(Module module, const Target&, CompileContext&) const override {
+      CompileOutcome out;
+      for (const std::string& symbol : compiler_functions(module, "onednn")) {
+        seen.push_back(operators_of(module.functions.at(symbol)));
+        if (seen.back().size() > 1) {
+          out.declined.push_back({symbol, error(Code::kBackendFailed, {}, "no pairs")});
+        } else {
+          make_extern(module, symbol, Artifact{}, {});
+        }
+      }
+      out.module = std::move(module);
+      return out;
+    }
+    mutable std::vector<Names> seen;
+  };
+  const Pairs backend;
+  const BackendChoice choices[] = {{&backend, Target("onednn")}};
+  NoToolchain toolchain;
+  CompileContext context{toolchain, 1, false, {}};
+  auto placed = partition_greedy(module_of(R"(
+def @main(%x: Tensor[(4), float32]) {
+  %0 = abs(%x);
+  %1 = cos(%0);
+  %2 = sin(%1);
+  %3 = abs(%2);
+  cos(%3)
+})"),
+                                 choices);
+  ASSERT_TRUE(placed);
+  auto compiled = compile_backends(std::move(*placed), choices, context);
+  ASSERT_TRUE(compiled) << render(compiled.error());
+  // Equal functions have one definition.
+  EXPECT_EQ(backend.seen, (std::vector<Names>{{"abs", "cos"}, {"abs"}}));
+  ASSERT_EQ(compiled->regions.size(), 2u);
+  for (const PlacedRegion& region : compiled->regions) EXPECT_EQ(region.operators, Names{"abs"});
+  ASSERT_FALSE(compiled->refusals.empty());
+  EXPECT_EQ(compiled->refusals[0].reason, "no pairs");
+  EXPECT_TRUE(ops::infer_types(compiled->module));
+}
+
 TEST(CompileBackends, StrictMakesItAnError) {
   Fake backend;
   backend.unary = {"abs", "cos"};

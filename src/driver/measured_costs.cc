@@ -141,7 +141,27 @@ MeasuredCosts::Job MeasuredCosts::job_of(const collage::CandidateProgram& progra
   return job;
 }
 
+// What is left of a program when a back end is not given again what it declined. Costs on record
+// are of builds in which it had declined nothing.
+Result<std::optional<Cost>> MeasuredCosts::cost_of_declined(const Job& job) const {
+  if (job.choice == nullptr || !job.choice->has_declined()) return std::optional<Cost>();
+  byoc::PartitionOutcome outcome;
+  TESSERA_TRY(outcome.module, ops::infer_types(job.program->module));
+  const byoc::BackendChoice choices[] = {*job.choice, rest_};
+  byoc::partition_function("main", choices, outcome);
+  const auto left = byoc::operators_of(outcome.module.functions.at("main"));
+  if (left.empty()) return std::optional<Cost>();
+  return std::optional(Cost::invalid(outcome.refusals.empty()
+                                         ? fmt::format("it leaves {}", fmt::join(left, ", "))
+                                         : outcome.refusals.front().reason));
+}
+
 Result<bool> MeasuredCosts::look_up(Job& job) const {
+  TESSERA_TRY(const std::optional<Cost> declined, cost_of_declined(job));
+  if (declined) {
+    job.cost = *declined;
+    return true;
+  }
   TESSERA_TRY(const tune::Records found, services_.records.find(job.key));
   if (found.list.empty()) return false;
   const tune::Record& best = found.list.front();

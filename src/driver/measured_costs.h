@@ -9,6 +9,7 @@
 #include <chrono>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,7 @@ class MeasuredCosts final : public collage::CostEstimator {
     std::vector<std::string> entries;       // by job of the batch; "": it has none
   };
   Job job_of(const collage::CandidateProgram& program) const;
+  Result<std::optional<collage::Cost>> cost_of_declined(const Job& job) const;
   Result<bool> look_up(Job& job) const;
   tune::Record record_of(const Job& job) const;
   std::vector<std::vector<Job*>> batches_of(std::vector<Job>& jobs) const;

@@ -145,8 +145,8 @@ std::vector<PlacementRow> rows_of(const byoc::PartitionOutcome& outcome) {
 // Of those that will place.
 std::vector<byoc::Capabilities> capabilities_of(const CompileOptions& options) {
   std::vector<byoc::Capabilities> all;
-  for (const auto& [backend, target] : will_place(options)) {
-    all.push_back(backend->capabilities(target));
+  for (const byoc::BackendChoice& choice : will_place(options)) {
+    all.push_back(choice.backend->capabilities(choice.target));
   }
   return all;
 }
@@ -163,8 +163,8 @@ const byoc::BackendChoice* find_choice(std::string_view name,
 
 std::vector<std::string> desired_layouts(const CompileOptions& options) {
   std::map<std::string, std::string> by_operator;
-  for (const auto& [backend, target] : will_place(options)) {
-    for (std::string& text : backend->layouts(target)) {
+  for (const byoc::BackendChoice& choice : will_place(options)) {
+    for (std::string& text : choice.backend->layouts(choice.target)) {
       const std::string op = text.substr(0, text.find(':'));
       std::string& wanted = by_operator[op];
       // Who comes first has its way; who comes later may say more.
@@ -178,8 +178,8 @@ std::vector<std::string> desired_layouts(const CompileOptions& options) {
 
 std::vector<std::vector<std::string>> layouts_by_back_end(const CompileOptions& options) {
   std::vector<std::vector<std::string>> all;
-  for (const auto& [backend, target] : will_place(options)) {
-    std::vector<std::string> layouts = backend->layouts(target);
+  for (const byoc::BackendChoice& choice : will_place(options)) {
+    std::vector<std::string> layouts = choice.backend->layouts(choice.target);
     const bool is_new = std::find(all.begin(), all.end(), layouts) == all.end();
     if (!layouts.empty() && is_new) all.push_back(std::move(layouts));
   }
