@@ -169,4 +169,22 @@ Combiner combine_tuple_arguments() { return add_tuple_arguments; }
 Combiner combine_projections() { return add_projections; }
 Combiner combine_constants() { return add_constants; }
 
+std::vector<KindPair> pairs_of_one_nest() {
+  return {{OpPattern::kOutFusable, OpPattern::kBroadcast},
+          {OpPattern::kBroadcast, OpPattern::kCommReduce},
+          {OpPattern::kInjective, OpPattern::kInjective}};
+}
+
+std::vector<Combiner> combiners_of(relay::Combining combining) {
+  switch (combining) {
+    case relay::Combining::kNone:
+      return {};
+    case relay::Combining::kByKind:
+      return {combine_by_kind(pairs_of_one_nest())};
+    case relay::Combining::kAny:
+      break;
+  }
+  return {combine_by_kind({{OpPattern::kOutFusable, OpPattern::kOutFusable}})};
+}
+
 }  // namespace tessera::collage

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "collage/candidate_set.h"
+#include "relay/patterns/pattern_table.h"
 
 namespace tessera::collage {
 
@@ -24,6 +25,10 @@ struct KindPair {
 };
 // Two candidates that touch become one if any pair fires.
 Combiner combine_by_kind(std::vector<KindPair> pairs);
+// What one loop nest can hold.
+std::vector<KindPair> pairs_of_one_nest();
+// What a back end lets put into one function.
+std::vector<Combiner> combiners_of(relay::Combining combining);
 // Something injective that reads a tuple, the tuple, and for each field something injective that
 // makes it; for all choices of these.
 Combiner combine_tuple_arguments();

@@ -8,6 +8,7 @@
 
 #include "byoc/disjoint_sets.h"
 #include "byoc/regions.h"
+#include "collage/combiners.h"
 #include "collage/prune.h"
 #include "collage/rules.h"
 #include "passes/fusion_groups.h"
@@ -57,6 +58,26 @@ Rule pattern_rule(const byoc::BackendChoice& choice, const ConstantPool& pool) {
   return [table, all = std::move(all)](const DataflowGraph& graph, const PlacementSpec& spec) {
     return all(graph, spec);
   };
+}
+
+// Two neighbouring composites as one region, which may keep its own layouts between them: what
+// they cost together is not the sum. Larger unions multiply where branches meet; of these there are
+// the regions of greedy partitions.
+std::vector<Candidate> neighbouring_pairs(const DataflowGraph& graph,
+                                          const byoc::BackendChoice& choice,
+                                          const std::vector<Candidate>& composites) {
+  if (choice.backend->fusion_style() != byoc::FusionStyle::kAnyConvex) return {};
+  CandidateSet all(composites, composites.size() * composites.size());
+  for (const Combiner& combine : combiners_of(choice.backend->combining())) {
+    combine({graph, all, 0});
+  }
+  all.next_round();
+  std::vector<Candidate> pairs = std::move(all).take();
+  pairs.erase(pairs.begin(), pairs.begin() + static_cast<std::ptrdiff_t>(composites.size()));
+  std::erase_if(pairs, [&](const Candidate& pair) {
+    return !pair.sub_graph.is_valid(graph, {.max_exits = 1, .allow_taps = false});
+  });
+  return pairs;
 }
 
 // Native groups: those of fuse-ops, and what candidates of back ends leave of them.
@@ -186,7 +207,11 @@ Result<ModelCandidates> model_candidates(const DataflowGraph& graph, const Specs
   for (std::size_t b = 0; b < back_ends.size(); ++b) {
     if (!back_ends[b].backend->takes_whole_graphs()) {
       TESSERA_TRY(std::vector<Candidate> matched, specs[b]->rule(graph, *specs[b]));
-      for (Candidate& candidate : prune(graph, std::move(matched))) add(std::move(candidate));
+      const std::vector<Candidate> composites = prune(graph, std::move(matched));
+      for (const Candidate& candidate : composites) add(candidate);
+      for (Candidate& pair : neighbouring_pairs(graph, back_ends[b], composites)) {
+        add(std::move(pair));
+      }
     }
     out.greedy.emplace_back();
     for (const GreedyRegion& region : greedy_regions(graph, back_ends.subspan(b, 1))) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Candidates of a whole model: what `compile --partition collage` chooses from. Beside what the
-// patterns of back ends match there are the regions that greedy partitions have and the groups that
-// `fuse-ops` makes, so that no greedy partition is out of reach.
+// patterns of back ends match, and two neighbours of these where a back end merges them, there are
+// the regions that greedy partitions have and the groups that `fuse-ops` makes, so that no greedy
+// partition is out of reach.
 #pragma once
 
 #include <span>

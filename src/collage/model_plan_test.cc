@@ -132,6 +132,35 @@ TEST_F(ModelPlanTest, AsksAboutTheRegionsOfWholeGraphsAlone) {
   EXPECT_EQ(std::count_if(costs.asked.begin(), costs.asked.end(), of_whole), 1);
 }
 
+// Two neighbours are cheap together, three are not, and one alone pays for both of its borders.
+TEST_F(ModelPlanTest, TakesTwoNeighboursAsOneRegion) {
+  constexpr const char* kThreeLayers = R"(
+def @main(%x: Tensor[(8, 16), float32], %u: Tensor[(16, 16), float32], %v: Tensor[(16, 16), float32], %w: Tensor[(16, 16), float32]) {
+  %0 = nn.dense(%x, %u, units=16);
+  %1 = nn.relu(%0);
+  %2 = nn.dense(%1, %v, units=16);
+  %3 = nn.relu(%2);
+  %4 = nn.dense(%3, %w, units=16);
+  %5 = nn.relu(%4);
+  nn.softmax(%5)
+})";
+  const auto says = [](const std::string& who, const std::string& operators) {
+    const auto layers = 1 + std::count(operators.begin(), operators.end(), ',') / 2;
+    if (who == "onednn") return Cost::of(layers == 1 ? 4 : layers == 2 ? 3 : 9);
+    return Cost::of(3.5);
+  };
+  ModelPlanner p = planner(kThreeLayers);
+  StatedCosts costs(says);
+  EXPECT_EQ(planned(p, costs),
+            (Rows{"native: nn.dense nn.relu", "onednn: nn.dense nn.relu nn.dense nn.relu",
+                  "native: nn.softmax"}));
+  const auto asked = [&](const std::string& text) {
+    return std::count(costs.asked.begin(), costs.asked.end(), text);
+  };
+  EXPECT_EQ(asked("onednn: nn.dense, nn.relu, nn.dense, nn.relu"), 1) << "equal pairs are one";
+  EXPECT_EQ(asked("blas: nn.dense, nn.dense"), 0) << "each of its composites is a function";
+}
+
 // Alone each composite of the back end pays 3 for its borders, and a region once.
 TEST_F(ModelPlanTest, InRegionsCompositesPayForNoBorders) {
   ModelPlanner p = planner(kTwoLayers);

@@ -11,16 +11,7 @@
 namespace tessera::collage {
 namespace {
 
-using relay::Combining;
-using relay::OpPattern;
 using relay::PatternTable;
-
-// What one loop nest can hold.
-std::vector<KindPair> fusible_pairs() {
-  return {{OpPattern::kOutFusable, OpPattern::kBroadcast},
-          {OpPattern::kBroadcast, OpPattern::kCommReduce},
-          {OpPattern::kInjective, OpPattern::kInjective}};
-}
 
 SubGraphLimits limits_of(std::size_t depth) {
   return {.max_exits = 1, .allow_taps = false, .max_depth = depth};
@@ -28,23 +19,11 @@ SubGraphLimits limits_of(std::size_t depth) {
 
 // Not wrapped: passes that come later decide what becomes one kernel.
 Rule native_rule(std::size_t depth) {
-  return only_valid(
-      combined(fusible_calls(),
-               {combine_by_kind(fusible_pairs()), combine_tuple_arguments(), combine_projections()},
-               depth),
-      limits_of(depth));
-}
-
-std::vector<Combiner> combiners_of(Combining combining) {
-  switch (combining) {
-    case Combining::kNone:
-      return {};
-    case Combining::kByKind:
-      return {combine_by_kind(fusible_pairs())};
-    case Combining::kAny:
-      break;
-  }
-  return {combine_by_kind({{OpPattern::kOutFusable, OpPattern::kOutFusable}})};
+  return only_valid(combined(fusible_calls(),
+                             {combine_by_kind(pairs_of_one_nest()), combine_tuple_arguments(),
+                              combine_projections()},
+                             depth),
+                    limits_of(depth));
 }
 
 Rule back_end_rule(const PatternTable& table, const ConstantPool& pool, std::size_t depth) {
