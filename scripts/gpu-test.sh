@@ -16,7 +16,7 @@ build=$(realpath -m "${TESSERA_BUILD:-build/release}")
 folder=$build/gpu
 tessera=$build/bin/tessera
 shards=(repeat few_rows lossless mixed_products racecheck memcheck synccheck conformance libraries
-  abi python regions-{1..6} zoo fuzz)
+  collage abi python regions-{1..6} zoo fuzz)
 seconds=480
 
 [ -d "$build/deps" ] && export LD_LIBRARY_PATH=$build/deps${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
@@ -225,6 +225,26 @@ libraries() {
   return $status
 }
 
+# Measured placement among all back ends that are here: numbers against the reference, and the same
+# bytes once more from what was measured.
+collage() {
+  local targets=("${with_cutlass[@]}") name model status=0
+  for name in cublas cudnn; do
+    "$tessera" backends | grep -q "^$name *available" && targets+=(--target $name)
+  done
+  for model in tests/gpu/cudnn.relay bench/gpu/encoder_layer.relay; do
+    name=$folder/collage-$(basename "$model" .relay)
+    rm -rf "$name".{db,so} "$folder/again"
+    mkdir "$folder/again"  # a library knows its own name
+    "$tessera" compile "$model" -o "$name.so" "${targets[@]}" --partition collage --candidates 1 \
+      --budget 120 --evolve 0 --records "$name.db" --verify &&
+      "$tessera" compile "$model" -o "$folder/again/${name##*/}.so" "${targets[@]}" \
+        --partition collage --records "$name.db" --no-measure &&
+      cmp "$name.so" "$folder/again/${name##*/}.so" || { echo "WRONG $model"; status=1; }
+  done
+  return $status
+}
+
 abi() {
   local libraries=$folder/abi
   $python -c 'import torch' 2>/dev/null || { echo "there is no torch here"; return 77; }
@@ -280,7 +300,8 @@ fuzz() {
 
 run() {
   case $1 in
-    repeat | few_rows | mixed_products | conformance | libraries | abi | python | zoo | fuzz) $1 ;;
+    repeat | few_rows | lossless | mixed_products | conformance | libraries | collage | abi | \
+      python | zoo | fuzz) $1 ;;
     memcheck | racecheck | synccheck) sanitize "$1" ;;
     regions-*) regions "${1#regions-}" ;;
     *) echo "no shard $1: ${shards[*]}"; return 2 ;;
