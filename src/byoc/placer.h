@@ -27,7 +27,8 @@ class GreedyPlacer final : public Placer {
 // Runs the hooks of the back ends, in order of the choices and then of `named_only`, on the
 // functions of their names. What a back end declines goes back to where it came from, and the rest
 // is placed again: the back end is not given an equal region once more, but may get parts of it;
-// with context.strict it is an error. Back ends that are `named_only` get nothing new. `outcome` is the partition's and is updated.
+// with context.strict it is an error. Back ends that are `named_only` get nothing new. `outcome` is
+// the partition's and is updated.
 Result<PartitionOutcome> compile_backends(PartitionOutcome outcome,
                                           std::span<const BackendChoice> choices,
                                           CompileContext& context, Placer& placer,
