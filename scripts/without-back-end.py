@@ -24,7 +24,7 @@ def copy_sources(to: Path) -> None:
                              "--exclude-standard"], check=True, capture_output=True, text=True)
     for name in filter(None, listed.stdout.split("\0")):
         source = ROOT / name
-        names_back_ends = re.match(r"tests/|src/backends/.*_test\.cc$", name)
+        names_back_ends = re.match(r"tests/|src/backends/[^/]*_test\.cc$", name)
         if names_back_ends or not source.is_file():
             continue
         (to / name).parent.mkdir(parents=True, exist_ok=True)
