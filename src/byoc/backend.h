@@ -120,6 +120,12 @@ class Backend {
                                                const std::map<std::string, Dim>& /*sizes*/) const {
     return {};
   }
+  // Does a device, or its driver, make a part of what `compile` leaves, with other bytes each time
+  // perhaps? Such a back end looks for it in context.made first, and keeps it there.
+  virtual bool makes_on_device(const Target&) const { return false; }
+  // Asked before regions are placed, if `patterns` depends on such parts: what the records have.
+  // Null: there are none, whatever there was before.
+  virtual Result<void> recall(const Target&, const MadeParts*) const { return {}; }
   // The RelayToTIR hook: sees all functions with this `Compiler` at once. Fails only for what
   // concerns the whole back end.
   virtual Result<CompileOutcome> compile(Module, const Target&, CompileContext&) const = 0;

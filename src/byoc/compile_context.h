@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "byoc/made_parts.h"
 #include "byoc/workload.h"
 #include "diagnostics/diagnostic.h"
 #include "toolchain/toolchain.h"
@@ -30,6 +31,7 @@ struct CompileContext {
   bool strict = false;
   std::vector<Diagnostic> warnings;
   const Measurements* measurements = nullptr;  // null: there are none
+  MadeParts* made = nullptr;                   // null: nothing that is made is kept
 };
 
 }  // namespace tessera::byoc

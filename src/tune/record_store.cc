@@ -8,9 +8,8 @@
 #include <sqlite3.h>
 
 #include "support/hash.h"
-#include "support/termination.h"
 #include "tune/ranking.h"
-#include "tune/statement.h"
+#include "tune/transaction.h"
 
 namespace tessera::tune {
 namespace {
@@ -53,24 +52,6 @@ std::string checksum(const Record& r) {
     text += fmt::format("{}:{}\n", part->size(), *part);
   }
   return hash_text(text + fmt::format("{:a} {:a}", r.time_us, r.spread_us)).hex();
-}
-
-Result<void> execute(sqlite3* database, const std::string& path, const std::string& sql) {
-  if (sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK) return {};
-  return fail(database_error(database, path));
-}
-
-// All of it or nothing, and a signal leaves no half of it beside the file. What is told is the
-// first error: on some SQLite ends the transaction.
-template <class Work>
-Result<void> in_transaction(sqlite3* database, const std::string& path, const Work& work) {
-  TESSERA_TRY_VOID(execute(database, path, "BEGIN IMMEDIATE"));  // which may wait for others
-  const Uninterrupted until_done;
-  Result<void> done = work();
-  if (done) done = execute(database, path, "COMMIT");
-  const bool is_open = sqlite3_get_autocommit(database) == 0;
-  if (!done && is_open) sqlite3_exec(database, "ROLLBACK", nullptr, nullptr, nullptr);
-  return done;
 }
 
 Result<std::int64_t> number(sqlite3* database, const std::string& path, const char* sql) {
@@ -308,11 +289,15 @@ Result<Records> RecordStore::all() const {
   return read(rows);
 }
 
+MadeTable RecordStore::made() const { return {database_.get(), path_}; }
+
 Result<Merged> RecordStore::merge(const std::string& path) {
   TESSERA_TRY(const RecordStore other, RecordStore::open_to_read(path));
   TESSERA_TRY(Records records, other.all());
   Merged out;
   out.damaged = std::move(records.damaged);
+  TESSERA_TRY(const MadeRows made_there, other.made().rows());
+  out.damaged.insert(out.damaged.end(), made_there.damaged.begin(), made_there.damaged.end());
   const auto take = [&]() -> Result<void> {
     TESSERA_TRY(Statement count,
                 Statement::prepare(database_.get(), path_, "SELECT count(*) FROM records"));
@@ -328,6 +313,7 @@ Result<Merged> RecordStore::merge(const std::string& path) {
     TESSERA_TRY_VOID(count.step());
     out.added = count.integer(0) - before;
     out.better = changed - out.added;
+    TESSERA_TRY(out.made, made().take(other.made()));
     return {};
   };
   TESSERA_TRY_VOID(in_transaction(database_.get(), path_, take));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was measured, in one SQLite file that any number of processes may read and write at a time.
-// Rows that are damaged are skipped and named; files are merged without losing anything.
+// What was measured, and what was made on devices, in one SQLite file that any number of processes
+// may read and write at a time. Rows that are damaged are skipped and named; files are merged
+// without losing anything.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,7 @@
 
 #include "byoc/compile_context.h"
 #include "diagnostics/diagnostic.h"
+#include "tune/made_table.h"
 
 struct sqlite3;
 
@@ -50,6 +52,7 @@ struct Records {
 struct Merged {
   // New ones, and those in the place of what was less well known: see RecordStore::add.
   std::int64_t added = 0, better = 0;
+  std::int64_t made = 0;  // engines and plans, of which there were none
   std::vector<std::string> damaged;
 };
 
@@ -77,6 +80,8 @@ class RecordStore final : public byoc::Measurements {
   Result<byoc::Ranking> ranking(std::string_view backend, std::string_view version,
                                 std::string_view device,
                                 const byoc::Workload& workload) const override;
+  // Engines and plans. The store outlives it.
+  MadeTable made() const;
   // Takes over what another file has, in one transaction.
   Result<Merged> merge(const std::string& path);
 

@@ -76,6 +76,14 @@ void Statement::bind(int at, std::string_view text) {
 
 void Statement::bind(int at, double number) { sqlite3_bind_double(statement_.get(), at, number); }
 
+void Statement::bind(int at, std::int64_t number) {
+  sqlite3_bind_int64(statement_.get(), at, number);
+}
+
+void Statement::bind_bytes(int at, std::string_view bytes) {
+  sqlite3_bind_blob64(statement_.get(), at, bytes.data(), bytes.size(), SQLITE_STATIC);
+}
+
 Result<bool> Statement::step() {
   const int code = sqlite3_step(statement_.get());
   if (code == SQLITE_ROW) return true;

@@ -23,6 +23,9 @@ class Statement {
 
   void bind(int at, std::string_view text);
   void bind(int at, double number);
+  void bind(int at, std::int64_t number);
+  // They stay until the next step is done.
+  void bind_bytes(int at, std::string_view bytes);
   // Is there another row?
   Result<bool> step();
   // For the next use of the same statement.

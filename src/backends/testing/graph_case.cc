@@ -65,8 +65,9 @@ Module parse_graph(const std::string& text) {
 }
 
 byoc::PartitionOutcome compile_graph(const Module& module,
-                                     std::span<const byoc::BackendChoice> choices) {
-  byoc::CompileContext context{test_toolchain(), 1, true, {}};
+                                     std::span<const byoc::BackendChoice> choices,
+                                     byoc::MadeParts* made) {
+  byoc::CompileContext context{test_toolchain(), 1, true, {}, nullptr, made};
   auto outcome = expect(byoc::partition_greedy(module, choices));
   outcome.module = expect(ops::infer_types(std::move(outcome.module)));
   return expect(byoc::compile_backends(std::move(outcome), choices, context));

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "byoc/made_parts.h"
 #include "byoc/partition.h"
 
 namespace tessera::backends::testing {
@@ -15,9 +16,10 @@ namespace tessera::backends::testing {
 // constants. Types are inferred.
 Module parse_graph(const std::string& text);
 
-// Placed and compiled; the test fails where that does.
+// Placed and compiled, with what is on record; it throws where that fails.
 byoc::PartitionOutcome compile_graph(const Module& module,
-                                     std::span<const byoc::BackendChoice> choices);
+                                     std::span<const byoc::BackendChoice> choices,
+                                     byoc::MadeParts* made = nullptr);
 
 // The names of all composites, in order, without the back ends' names.
 std::vector<std::string> composites_of(const byoc::PartitionOutcome& outcome);
