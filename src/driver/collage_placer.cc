@@ -34,7 +34,7 @@ Result<byoc::PartitionOutcome> CollagePlacer::place(Module module,
   TESSERA_TRY(tune::RecordStore records, tune::RecordStore::open(path));
   TESSERA_TRY(const std::string device, device_of_costs(options_, records));
   MeasuredCosts costs(options_, back_ends, rest, constant_bytes(module),
-                      {device, code_, toolchain_, records, progress_.measured});
+                      {device, code_, toolchain_, records, progress_.measured, made_});
   byoc::PartitionOutcome outcome;
   outcome.module = std::move(module);
   for (const std::string& name : byoc::functions_to_partition(outcome.module)) {

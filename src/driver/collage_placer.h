@@ -27,8 +27,8 @@ class CollagePlacer final : public byoc::Placer {
  public:
   // All must live as long.
   CollagePlacer(const CompileOptions& options, const MachineCode& code, link::Toolchain& toolchain,
-                const Progress& progress)
-      : options_(options), code_(code), toolchain_(toolchain), progress_(progress) {}
+                byoc::MadeParts* made, const Progress& progress)
+      : options_(options), code_(code), toolchain_(toolchain), made_(made), progress_(progress) {}
 
   // Functions with branches or loops inside are placed greedily. An error where costs are missing
   // and must not be measured.
@@ -57,6 +57,7 @@ class CollagePlacer final : public byoc::Placer {
   const CompileOptions& options_;
   const MachineCode& code_;
   link::Toolchain& toolchain_;
+  byoc::MadeParts* made_;
   const Progress& progress_;
 };
 

@@ -93,9 +93,9 @@ Result<Module> Compilation::with_folded_norms(Module module) {
 }
 
 Result<void> Compilation::choose_layouts() {
-  TESSERA_TRY(LaidOutByCost chosen,
-              lay_out_by_cost(std::move(*prepared_), options_,
-                              {machines_[here_], *toolchain_, progress_, report.warnings}));
+  TESSERA_TRY(LaidOutByCost chosen, lay_out_by_cost(std::move(*prepared_), options_,
+                                                    {machines_[here_], *toolchain_, progress_,
+                                                     report.warnings, made_.get()}));
   done("layouts", chosen.what);
   TESSERA_TRY(prepared_, with_folded_norms(std::move(chosen.module)));
   return {};
@@ -120,10 +120,11 @@ Result<Partitioned> Compilation::partition() {
   TESSERA_TRY(link::Toolchain toolchain, find_toolchain());
   toolchain_.emplace(std::move(toolchain));
   TESSERA_TRY_VOID(choose_machines());
+  TESSERA_TRY_VOID(recall_made());
   if (by_layout_) TESSERA_TRY_VOID(choose_layouts());
   if (options_.partition == Partition::kCollage && !placer_) {
-    auto collage =
-        std::make_unique<CollagePlacer>(options_, machines_[here_], *toolchain_, progress_);
+    auto collage = std::make_unique<CollagePlacer>(options_, machines_[here_], *toolchain_,
+                                                   made_.get(), progress_);
     collage_ = collage.get();
     placer_ = std::move(collage);
   }
@@ -195,10 +196,46 @@ Result<void> Compilation::tune() {
     TESSERA_TRY_VOID(warn_of_skipped(path, tasks, report.warnings));
   }
   TESSERA_TRY_VOID(measure_tasks(tasks));
+  TESSERA_TRY_VOID(make_parts(parts, !tasks.empty()));
   TESSERA_TRY(const Module native, prepare_native(parts.outcome.module, options_, report.warnings));
   TESSERA_TRY_VOID(measure_native(native));
   report.seconds = seconds_since(begin_);
   report.peak_bytes = tree_peak_bytes();
+  return {};
+}
+
+Result<void> Compilation::recall_made() {
+  if (options_.partition == Partition::kNone) return {};
+  const std::vector<byoc::BackendChoice> choices = placing_choices(options_);
+  TESSERA_TRY(made_, RecordedParts::open(options_, choices));
+  for (const byoc::BackendChoice& choice : choices) {
+    TESSERA_TRY_VOID(choice.backend->recall(choice.target, made_.get()));
+  }
+  return {};
+}
+
+// Of what was measured, where there is something to measure.
+Result<void> Compilation::make_parts(const Partitioned& parts, bool has_measurements) {
+  if (made_ == nullptr) return {};
+  std::optional<tune::RecordStore> records;
+  if (has_measurements) {
+    TESSERA_TRY(const std::string path, records_path(options_));
+    TESSERA_TRY(records, tune::RecordStore::open_to_read(path));
+  }
+  for (const byoc::BackendChoice& choice : parts.choices) {
+    if (!choice.backend->makes_on_device(choice.target)) continue;
+    byoc::CompileContext context{
+        *toolchain_, options_.jobs, false, {}, records ? &*records : nullptr, made_.get()};
+    TESSERA_TRY(const byoc::CompileOutcome compiled,
+                choice.backend->compile(parts.outcome.module, choice.target, context));
+    add_warnings(std::move(context.warnings));
+    for (byoc::Declined declined : compiled.declined) {
+      declined.why.severity = Severity::kWarning;
+      add_warnings({std::move(declined.why)});
+    }
+  }
+  report.made = made_->num_kept();
+  done("parts", fmt::format("of back ends, {} on record", report.made));
   return {};
 }
 
@@ -218,8 +255,9 @@ Result<Module> Compilation::place(Partitioned parts) {
       TESSERA_TRY(records, read_records(options_, tasks, report.warnings));
     }
   }
-  TESSERA_TRY(Placed placed, compile_regions(std::move(parts), options_,
-                                             records ? &*records : nullptr, *toolchain_, placer()));
+  const Kept kept{records ? &*records : nullptr, made_.get()};
+  TESSERA_TRY(Placed placed,
+              compile_regions(std::move(parts), options_, kept, *toolchain_, placer()));
   report.placement = std::move(placed.rows);
   add_warnings(std::move(placed.warnings));
   Module module = std::move(placed.module);

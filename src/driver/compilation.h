@@ -16,6 +16,7 @@
 #include "driver/compile.h"
 #include "driver/kernel_library.h"
 #include "driver/placement.h"
+#include "driver/recorded_parts.h"
 #include "exec/host_interpreter.h"
 
 namespace tessera::driver {
@@ -101,6 +102,10 @@ class Compilation {
   bool tells_slow_code() const;
   std::vector<DType> types_left() const;
   byoc::Placer& placer() { return placer_ ? *placer_ : greedy_; }
+  // Opens what the records have of parts that back ends make on a device.
+  Result<void> recall_made();
+  // Has them made that are not there.
+  Result<void> make_parts(const Partitioned& parts, bool has_measurements);
   Result<void> measure_tasks(const std::vector<byoc::TuningTask>& tasks);
   // With the algorithms of generated code that were measured, before or now.
   Result<Lowered> lower(Module module);
@@ -130,6 +135,7 @@ class Compilation {
   std::vector<MachineCode> machines_;  // that the library is for, best first
   std::size_t here_ = 0;               // which of them this machine takes
   PlacementFacts facts_;
+  std::unique_ptr<RecordedParts> made_;  // null: no back end makes any, or nothing is kept
   byoc::GreedyPlacer greedy_;
   std::unique_ptr<byoc::Placer> placer_;   // instead, where it is asked for
   CollagePlacer* collage_ = nullptr;       // where that is it

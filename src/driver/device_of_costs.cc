@@ -58,6 +58,15 @@ bool is_cpu(const Target& machine) { return is_on_host(main_memory(machine.devic
 
 }  // namespace
 
+std::string any_device(const CompileOptions& options) {
+  return arch_of(compute_target(options.targets));
+}
+
+std::string device_here(const CompileOptions& options) {
+  const FoundGpu found = find_gpu_of(compute_target(options.targets));
+  return found.unfit.empty() ? found.device : "";
+}
+
 Result<std::string> device_to_measure_on(const CompileOptions& options) {
   const Target machine = compute_target(options.targets);
   if (is_cpu(machine)) return cpu_of_costs(options, machine);

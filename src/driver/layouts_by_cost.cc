@@ -73,9 +73,9 @@ Result<LaidOutByCost> lay_out_by_cost(Module plain, const CompileOptions& option
   TESSERA_TRY(const std::string path, records_path(options));
   TESSERA_TRY(tune::RecordStore records, tune::RecordStore::open(path));
   TESSERA_TRY(const std::string device, device_of_costs(options, records));
-  MeasuredCosts costs(
-      options, back_ends, rest, constant_bytes(plain),
-      {device, services.code, services.toolchain, records, services.progress.measured});
+  MeasuredCosts costs(options, back_ends, rest, constant_bytes(plain),
+                      {device, services.code, services.toolchain, records,
+                       services.progress.measured, services.made});
   TESSERA_TRY_VOID(planner.estimate(costs, [&](Module programs) {
     return finish_layouts(std::move(programs), options, services.warnings);
   }));

@@ -21,6 +21,7 @@ struct LayoutServices {
   link::Toolchain& toolchain;
   const Progress& progress;
   std::vector<Diagnostic>& warnings;
+  byoc::MadeParts* made;  // null: nobody makes any
 };
 
 // Of a module whose layouts nobody has converted. An error where nothing chooses for want of costs.

@@ -293,7 +293,8 @@ Result<MeasuredCosts::Batch> MeasuredCosts::build(std::span<Job* const> jobs) {
   TESSERA_TRY(outcome.module, ops::infer_types(std::move(outcome.module)));
   for (const std::string& name : batch.entries) byoc::partition_function(name, choices, outcome);
   if (jobs.front()->choice != nullptr) TESSERA_TRY_VOID(tune(outcome.module, choices.front()));
-  byoc::CompileContext context{services_.toolchain, options_.jobs, false, {}, &services_.records};
+  byoc::CompileContext context{services_.toolchain, options_.jobs, false, {},
+                               &services_.records,  services_.made};
   TESSERA_TRY(outcome, byoc::compile_backends(std::move(outcome), choices, context));
   for (std::size_t i = 0; i < jobs.size() && jobs[i]->choice != nullptr; ++i) {
     const auto left = byoc::operators_of(outcome.module.functions.at(batch.entries[i]));

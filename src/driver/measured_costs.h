@@ -31,6 +31,7 @@ class MeasuredCosts final : public collage::CostEstimator {
     link::Toolchain& toolchain;
     tune::RecordStore& records;
     std::function<void(std::size_t done, std::size_t of)> progress;
+    byoc::MadeParts* made = nullptr;  // null: nobody makes any
   };
   // `rest` is part of native code: the back end of operators that are no loops.
   MeasuredCosts(const CompileOptions& options, std::vector<byoc::BackendChoice> choices,

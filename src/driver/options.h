@@ -137,7 +137,8 @@ struct CompileReport {
   std::vector<TriedPrecision> tried;                    // with --precision auto
   // In which products of the model, all in float32, could be computed on this machine.
   std::vector<DType> types_left;
-  std::vector<tune::TuneRow> tuned;      // where it was measured
+  std::vector<tune::TuneRow> tuned;  // where it was measured
+  std::size_t made = 0;  // engines and plans of this model that a device made, in the records
   std::optional<CollageReport> collage;  // where it was searched
   std::vector<Location> loops;           // of the model, that go step by step
   std::vector<Diagnostic> warnings;

@@ -279,10 +279,10 @@ Result<Partitioned> partition_module(Module module, const CompileOptions& option
   return parts;
 }
 
-Result<Placed> compile_regions(Partitioned parts, const CompileOptions& options,
-                               const byoc::Measurements* measurements, Toolchain& toolchain,
-                               byoc::Placer& placer) {
-  byoc::CompileContext context{toolchain, options.jobs, options.strict, {}, measurements};
+Result<Placed> compile_regions(Partitioned parts, const CompileOptions& options, const Kept& kept,
+                               Toolchain& toolchain, byoc::Placer& placer) {
+  byoc::CompileContext context{toolchain, options.jobs,      options.strict,
+                               {},        kept.measurements, kept.made};
   TESSERA_TRY(byoc::PartitionOutcome outcome,
               byoc::compile_backends(std::move(parts.outcome), parts.choices, context, placer,
                                      parts.named_only));

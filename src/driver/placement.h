@@ -69,10 +69,14 @@ std::vector<DType> widened_types(const CompileOptions& options);
 // Partitions `main` over the back ends of options.targets; what nobody took stays.
 Result<Partitioned> partition_module(Module module, const CompileOptions& options,
                                      Toolchain& toolchain, byoc::Placer& placer);
+// What a compilation has of records; null: nothing.
+struct Kept {
+  const byoc::Measurements* measurements = nullptr;
+  byoc::MadeParts* made = nullptr;
+};
 // Runs the back ends' hooks on their regions.
-Result<Placed> compile_regions(Partitioned parts, const CompileOptions& options,
-                               const byoc::Measurements* measurements, Toolchain& toolchain,
-                               byoc::Placer& placer);
+Result<Placed> compile_regions(Partitioned parts, const CompileOptions& options, const Kept& kept,
+                               Toolchain& toolchain, byoc::Placer& placer);
 
 // A matrix product or convolution.
 bool is_product(std::string_view op);

@@ -198,7 +198,7 @@ Result<void> check_gpu(const tune::Gpu& gpu, const std::vector<byoc::TuningTask>
 
 bool measures(const Target& target) {
   const byoc::Backend* backend = backends::find_backend(target.name());
-  return backend != nullptr && backend->measures();
+  return backend != nullptr && (backend->measures() || backend->makes_on_device(target));
 }
 
 std::string help_to_measure(const std::vector<Target>& targets) {

@@ -14,7 +14,8 @@
 
 namespace tessera::driver {
 
-// Is it for a back end that measures, be that one available here or not?
+// Is it for a back end that measures, or keeps what it makes on a device, be that one available
+// here or not?
 bool measures(const Target& target);
 // The targets to add where none of them is such a back end; "" where one is.
 std::string help_to_measure(const std::vector<Target>& targets);
