@@ -6,14 +6,10 @@
 #include <unistd.h>
 
 #include "backends/tensorrt/shim/entry.h"
-#include "relay/patterns/refuse.h"
 #include "support/child.h"
 
 namespace tessera::backends::tensorrt {
 namespace {
-
-using relay::Refusal;
-using relay::refuse;
 
 // Large models are built in some minutes.
 constexpr double kSecondsOfSilence = 1800;
@@ -26,8 +22,12 @@ CompileJob job_of(const std::string& name, Source source, const Installation& in
                   std::initializer_list<const char*> headers) {
   CompileJob job{name, std::move(source), "cc", {"-O2", "-fno-exceptions", "-fno-rtti"}, {}, {}};
   job.include_folders = installation.include_folders;
-  job.headers = {"NvInferVersion.h", "backends/tensorrt/shim/api.h",
-                 "backends/tensorrt/shim/entry.h", "runtime/array.h", "runtime/error.h"};
+  job.headers = {"NvInfer.h",
+                 "NvInferVersion.h",
+                 "backends/tensorrt/shim/api.h",
+                 "backends/tensorrt/shim/entry.h",
+                 "runtime/array.h",
+                 "runtime/error.h"};
   job.headers.insert(job.headers.end(), headers.begin(), headers.end());
   return job;
 }
@@ -109,8 +109,8 @@ Result<Shim> Shim::make(const Installation& installation, Toolchain& toolchain) 
   return Shim(installation.library_path, std::move(builder), std::move(archive));
 }
 
-Result<Expected<std::string, Refusal>> Shim::build(const std::string& symbol, const Graph& graph,
-                                                   const std::vector<Value>& results) const {
+Result<Built> Shim::build(const std::string& symbol, const Graph& graph,
+                          const std::vector<Value>& results) const {
   const std::string text = graph.text(results);
   std::vector<tessera_named_tensor> constants;
   for (const Graph::NamedTensor& constant : graph.constants()) {
@@ -121,14 +121,14 @@ Result<Expected<std::string, Refusal>> Shim::build(const std::string& symbol, co
   ChildResult child = run_in_child(
       [&](const Print& print) { build_and_print(library_path_, builder_, view, print); },
       kSecondsOfSilence);
-  using Engine = Expected<std::string, Refusal>;
   if (!child.problem.empty() || child.output.empty()) {
-    return Engine(refuse("the process that built its engine ended: {}", child.problem));
+    return Built{{"", fmt::format("the process that built its engine ended: {}", child.problem)},
+                 false};
   }
   const char letter = child.output.front();
   child.output.erase(0, 1);
-  if (letter == kMade) return Engine(std::move(child.output));
-  if (letter == kRefused) return Engine(refuse("{}", child.output));
+  if (letter == kMade) return Built{{std::move(child.output)}};
+  if (letter == kRefused) return Built{{"", std::move(child.output)}};
   return fail(error(Code::kBackendMissing, {}, "back end `tensorrt`: {}", child.output)
                   .with_remedy("compile on the machine with the device"));
 }

@@ -7,9 +7,15 @@
 
 #include "backends/tensorrt/graph.h"
 #include "backends/tensorrt/installation.h"
+#include "byoc/made_parts.h"
 #include "toolchain/toolchain.h"
 
 namespace tessera::backends::tensorrt {
+
+struct Built {
+  byoc::MadePart part;      // an engine, or why there is none of this graph
+  bool is_for_good = true;  // that is TensorRT's word, and no mishap of the process that asked it
+};
 
 class Shim {
  public:
@@ -18,11 +24,10 @@ class Shim {
   // A static library of what travels in the model.
   const std::string& archive() const { return archive_; }
 
-  // The bytes of an engine, built in a process of its own: building may start CUDA, and costs
-  // itself where it crashes. An error: there are none here, as without a device; a refusal: there
-  // is none of this graph.
-  Result<Expected<std::string, relay::Refusal>> build(const std::string& symbol, const Graph& graph,
-                                                      const std::vector<Value>& results) const;
+  // Built in a process of its own: building may start CUDA, and costs itself where it crashes. An
+  // error: there are no engines here, as without a device.
+  Result<Built> build(const std::string& symbol, const Graph& graph,
+                      const std::vector<Value>& results) const;
 
  private:
   Shim(std::string library_path, std::string builder, std::string archive)

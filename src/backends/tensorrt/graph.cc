@@ -13,7 +13,7 @@ std::vector<std::string> texts_of(const std::vector<std::int64_t>& numbers) {
 std::vector<std::string> text_of(std::int64_t number) { return {std::to_string(number)}; }
 std::vector<std::string> text_of(double number) { return {fmt::format("{:.9g}", number)}; }
 
-Graph::Graph(std::string symbol, const Target& target) : symbol_(std::move(symbol)) {
+Graph::Graph(const Target& target) {
   options_["tensorrt_version"] =
       texts_of(std::get<std::vector<std::int64_t>>(target.values().at("tensorrt_version")));
   options_["max_workspace_size"] = text_of(target.get_int("max_workspace_size"));
@@ -29,7 +29,7 @@ Value Graph::input(const Type& type) {
 Value Graph::constant(const Tensor& tensor) {
   const auto [at, is_new] = known_.try_emplace(tensor.hash());
   if (is_new) {
-    constants_.emplace_back(fmt::format("{}_const_{}", symbol_, constants_.size()), tensor);
+    constants_.emplace_back(fmt::format("const_{}", constants_.size()), tensor);
     at->second = writer_.constant(constants_.back().first, tensor.shape, tensor.dtype);
   }
   return at->second;
@@ -40,6 +40,14 @@ Value Graph::layer(const std::string& composite, std::string_view kind, std::vec
   attributes.insert(options_.begin(), options_.end());
   attributes["layer"] = {std::string(kind)};
   return writer_.kernel(composite, std::move(inputs), std::move(attributes), {result});
+}
+
+Hash128 Graph::hash(const std::vector<Value>& results) const {
+  std::string all = text(results);
+  for (const auto& [name, tensor] : constants_) {
+    all += fmt::format("\n{} {}", name, tensor.blob->hash().hex());
+  }
+  return hash_text(all);
 }
 
 }  // namespace tessera::backends::tensorrt

@@ -11,6 +11,7 @@
 
 #include "byoc/json_graph_writer.h"
 #include "constants/tensor.h"
+#include "support/hash.h"
 #include "types/target.h"
 
 namespace tessera::backends::tensorrt {
@@ -20,8 +21,8 @@ using Attributes = byoc::JsonGraphWriter::Attributes;
 
 class Graph {
  public:
-  // Constants are named after the symbol; the target's options stand in every layer.
-  Graph(std::string symbol, const Target& target);
+  // The target's options stand in every layer. Names are the same whatever the region is called.
+  explicit Graph(const Target& target);
 
   Value input(const Type& type);  // in the order of the region's parameters
   Value constant(const Tensor& tensor);
@@ -32,9 +33,10 @@ class Graph {
   std::string text(const std::vector<Value>& results) const { return writer_.text(results); }
   using NamedTensor = std::pair<std::string, Tensor>;
   const std::vector<NamedTensor>& constants() const { return constants_; }
+  // All that an engine is built from: text and constants.
+  Hash128 hash(const std::vector<Value>& results) const;
 
  private:
-  std::string symbol_;
   Attributes options_;
   byoc::JsonGraphWriter writer_;
   std::size_t num_inputs_ = 0;

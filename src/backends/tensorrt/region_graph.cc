@@ -27,7 +27,7 @@ ValueOr convert(const Function& f, NodeId id, const Target& target, GraphValues&
 std::string composite_name(std::string_view op) { return fmt::format("tensorrt.{}", op); }
 
 std::optional<Refusal> refusal_of(const relay::Match& match, const Target& target) {
-  Graph nothing("", target);
+  Graph nothing(target);
   GraphValues known(*match.function, match.pool, nothing);
   const ValueOr value = convert(*match.function, match.root, target, known, nothing);
   if (value) return std::nullopt;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <fmt/ranges.h>
+
 #include "backends/tensorrt/engine.h"
 #include "backends/tensorrt/installation.h"
 #include "backends/tensorrt/region_graph.h"
@@ -84,12 +86,51 @@ std::int64_t workspace_bytes(const relay::Function& region) {
   return bytes;
 }
 
-Result<Expected<std::string, Refusal>> engine_of(const std::string& symbol, const Module& module,
-                                                 const Target& target, const Shim& shim) {
-  Graph graph(symbol, target);
-  const auto results = write_region(module.functions.at(symbol), module.constants, target, graph);
-  if (!results) return Expected<std::string, Refusal>(Unexpected{results.error()});
-  return shim.build(symbol, graph, *results);
+// Raised with what decides which engine is built of a graph: shim/build.h, shim/network.h.
+constexpr int kEngineVersion = 1;
+
+byoc::MadeKey key_of(const relay::Function& region, const Hash128& graph, std::string device) {
+  return {std::string(kName),
+          fmt::format("{}, TensorRT {}", kEngineVersion, installation()->version_text()),
+          std::move(device),
+          fmt::format("engine {} {}", graph.hex(), fmt::join(byoc::operators_of(region), ","))};
+}
+
+Unexpected<Diagnostics> not_on_record(const byoc::MadeKey& key) {
+  return fail(error(Code::kBackendMissing, {},
+                    "back end `{}`: the records have no engine of TensorRT {} on a device `{}` for "
+                    "`{}`, and nothing may be built",
+                    kName, installation()->version_text(), key.device, key.workload)
+                  .with_remedy("compile on the machine with the device, with --tune, which keeps "
+                               "the engine in the records"));
+}
+
+using EngineOr = Expected<std::string, Refusal>;
+
+// That of the records; else it is built now, and kept there. What TensorRT refuses is kept, too: it
+// is refused where it cannot be asked. What ended the process may have been the machine's.
+Result<EngineOr> engine_of(const std::string& symbol, const Module& module, const Target& target,
+                           const Shim& shim, byoc::MadeParts* made) {
+  const relay::Function& region = module.functions.at(symbol);
+  Graph graph(target);
+  const auto results = write_region(region, module.constants, target, graph);
+  if (!results) return EngineOr(Unexpected{results.error()});
+  const auto engine_in = [](byoc::MadePart part) {
+    return part.refusal.empty() ? EngineOr(std::move(part.bytes))
+                                : EngineOr(Unexpected{Refusal{std::move(part.refusal)}});
+  };
+  if (made == nullptr) {
+    TESSERA_TRY(Built built, shim.build(symbol, graph, *results));
+    return engine_in(std::move(built.part));
+  }
+  const byoc::MadeKey key = key_of(region, graph.hash(*results), made->device());
+  TESSERA_TRY(std::optional<byoc::MadePart> known, made->find(key));
+  if (known) return engine_in(*std::move(known));
+  if (!made->may_make()) return not_on_record(key);
+  TESSERA_TRY(Built built, shim.build(symbol, graph, *results));
+  if (!built.is_for_good) return engine_in(std::move(built.part));
+  TESSERA_TRY(byoc::MadePart kept, made->keep(key, std::move(built.part)));
+  return engine_in(std::move(kept));
 }
 
 class Tensorrt final : public byoc::Backend {
@@ -147,6 +188,7 @@ class Tensorrt final : public byoc::Backend {
     }
     return Refusal{"the region has no multiply-accumulate work (-remove_no_mac_subgraphs)"};
   }
+  bool makes_on_device(const Target&) const override { return true; }
   bool takes_whole_graphs() const override { return true; }
   byoc::FusionStyle fusion_style() const override { return byoc::FusionStyle::kAnyConvex; }
   byoc::ConstantStyle constants() const override { return byoc::ConstantStyle::kEmbedded; }
@@ -164,7 +206,7 @@ class Tensorrt final : public byoc::Backend {
     }
     TESSERA_TRY(const Shim shim, Shim::make(*installation(), context.toolchain));
     for (const std::string& symbol : symbols) {
-      TESSERA_TRY(auto engine, engine_of(symbol, module, target, shim));
+      TESSERA_TRY(auto engine, engine_of(symbol, module, target, shim, context.made));
       if (!engine) {
         out.declined.push_back(
             {symbol, error(Code::kBackendFailed, module.functions.at(symbol).location,

@@ -1,39 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // Graphs as models hold them, on a stand-in of TensorRT that computes in the host's memory: that
 // they are one region, and that the numbers agree; what is stored; and what is refused, when
-// compiling and when a model is created.
-#include "backends/tensorrt/tensorrt.h"
-
-#include <cstdlib>
+// compiling and when a model is created. In FAKE_TENSORRT_MAJOR is which version stands in.
 #include <filesystem>
 
 #include <gtest/gtest.h>
 
+#include "backends/tensorrt/graph_tests/stand_in.h"
 #include "backends/tensorrt/installation.h"
-#include "backends/testing/graph_case.h"
 #include "backends/testing/region_runner.h"
 #include "support/files.h"
 
 namespace tessera::backends::tensorrt {
 namespace {
 
+using testing::compiled;
+using testing::engine_of;
+using testing::module_of;
+using testing::Setting;
+using testing::thrown_by;
 namespace graphs = ::tessera::backends::testing;
 
-// Found as the real one would be, by the compiler and by models.
-struct StandIn {
-  StandIn() {
-    ::setenv("TENSORRT_ROOT", TESSERA_FAKE_TENSORRT_ROOT, 1);
-    ::setenv("TESSERA_LIBRARY_PATH", TESSERA_FAKE_TENSORRT_ROOT "/lib", 1);
-  }
-};
-const StandIn stand_in;
-
-// A setting of the environment for a while.
-struct Setting {
-  Setting(const char* name, const char* value) : name(name) { ::setenv(name, value, 1); }
-  ~Setting() { ::unsetenv(name); }
-  const char* name;
-};
+const testing::StandIn stand_in;
 
 struct WholeGraph {
   const char* name;
@@ -100,20 +88,6 @@ def @main(%x: Tensor[(3, 5), float32]) {
 })"},
 };
 
-byoc::PartitionOutcome compiled(const Module& module, const Target& target = Target("tensorrt")) {
-  const byoc::BackendChoice choices[] = {{&tensorrt_backend(), target}};
-  return graphs::compile_graph(module, choices);
-}
-
-Module module_of(const std::string& body, const std::string& dtype = "float32") {
-  return graphs::parse_graph(
-      fmt::format("\ndef @main(%x: Tensor[(4, 6), {}]) {{\n{}\n}}", dtype, body));
-}
-
-std::string engine_of(const Module& module, const Target& target = Target("tensorrt")) {
-  return compiled(module, target).module.artifacts.front().payload;
-}
-
 class TensorrtGraphs : public ::testing::TestWithParam<WholeGraph> {};
 
 TEST_P(TensorrtGraphs, ArePlacedAndAgree) {
@@ -133,9 +107,10 @@ TEST(Tensorrt, TheEngineStandsInTheLibraryAsBytes) {
   const auto outcome = compiled(module);
   const std::vector<Artifact>& artifacts = outcome.module.artifacts;
   ASSERT_EQ(artifacts.size(), 2u);
-  EXPECT_TRUE(artifacts[0].payload.starts_with("stand-in 100300\n")) << artifacts[0].payload;
+  EXPECT_TRUE(artifacts[0].payload.starts_with(fmt::format("stand-in {}\n", stand_in.number)))
+      << artifacts[0].payload;
   EXPECT_EQ(artifacts[0].kind, ArtifactKind::kRuntimeModule);
-  EXPECT_EQ(artifacts[0].vendor_libraries, std::vector<std::string>{"libnvinfer.so.10"});
+  EXPECT_EQ(artifacts[0].vendor_libraries, std::vector<std::string>{stand_in.file});
   EXPECT_EQ(artifacts[1].kind, ArtifactKind::kStaticLibrary) << "the shim that runs it";
   EXPECT_TRUE(engine_of(module) == artifacts[0].payload) << "made again";
 }
@@ -154,7 +129,9 @@ TEST(Tensorrt, OptionsReachTheBuilder) {
   };
   const Target target("tensorrt");
   EXPECT_TRUE(has(target, "flags=0 workspace=1073741824\n")) << engine_of(module);
-  EXPECT_TRUE(has(target.with("use_fp16", true), "flags=1 "));
+  // From 11 on types are the graph's.
+  const char* with_fp16 = stand_in.major == "11" ? "flags=0 " : "flags=1 ";
+  EXPECT_TRUE(has(target.with("use_fp16", true), with_fp16));
   EXPECT_TRUE(has(target.with("tf32", true), "flags=2 "));
   EXPECT_TRUE(has(target.with("max_workspace_size", std::int64_t{4096}), "workspace=4096\n"));
   const auto of = [&](const Target& t) {
@@ -223,15 +200,6 @@ TEST(Tensorrt, RegionsWithoutProductsAreUndoneOnDemand) {
             "taken");
 }
 
-std::string thrown_by(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const std::exception& e) {
-    return e.what();
-  }
-  return "";
-}
-
 TEST(Tensorrt, WithoutADeviceCompilingEndsWithASentence) {
   const Setting setting("FAKE_TENSORRT_NO_DEVICE", "1");
   const std::string why = thrown_by([] { compiled(module_of("nn.relu(%x)")); });
@@ -252,9 +220,11 @@ TEST(Tensorrt, AnotherVersionIsRefusedAtLoad) {
   const Module module = compiled(module_of("nn.relu(%x)")).module;
   const Setting setting("FAKE_TENSORRT_VERSION", "100800");
   const std::string why = error_of(module);
-  EXPECT_NE(why.find("it was compiled for TensorRT 10.3.0, and the libnvinfer.so.10 that is loaded "
-                     "has the version number 100800"),
-            std::string::npos)
+  EXPECT_NE(
+      why.find(fmt::format("it was compiled for TensorRT {}, and the {} that is loaded has the "
+                           "version number 100800",
+                           stand_in.version, stand_in.file)),
+      std::string::npos)
       << why;
 }
 
@@ -277,14 +247,16 @@ std::string lack_of(const std::string& root) {
 TEST(Tensorrt, TellsItsLibrary) {
   const Target target("tensorrt");
   EXPECT_FALSE(tensorrt_backend().available(target));
-  EXPECT_EQ(tensorrt_backend().library(target)->version, "TensorRT 10.3.0");
+  EXPECT_EQ(tensorrt_backend().library(target)->version, "TensorRT " + stand_in.version);
   EXPECT_NE(tensorrt_backend().library(target)->note.find("not measured"), std::string::npos);
   EXPECT_EQ(tensorrt_backend().library(target)->path,
-            std::filesystem::weakly_canonical(TESSERA_FAKE_TENSORRT_ROOT "/lib/libnvinfer.so.10"));
+            std::filesystem::weakly_canonical(stand_in.root + "/lib/" + stand_in.file));
   EXPECT_FALSE(tensorrt_backend().default_target(Target()));
   using Ints = std::vector<std::int64_t>;
-  EXPECT_FALSE(tensorrt_backend().available(target.with("tensorrt_version", Ints{10, 3})));
-  EXPECT_TRUE(tensorrt_backend().available(target.with("tensorrt_version", Ints{8, 6, 1})));
+  const Ints found = installation()->version;
+  EXPECT_FALSE(tensorrt_backend().available(target.with("tensorrt_version", Ints{found[0]})));
+  EXPECT_FALSE(tensorrt_backend().available(target.with("tensorrt_version", found)));
+  EXPECT_TRUE(tensorrt_backend().available(target.with("tensorrt_version", Ints{9, 1})));
 }
 
 TEST(Tensorrt, SaysWhatIsMissing) {
@@ -308,11 +280,13 @@ TEST(Tensorrt, SaysWhatIsMissing) {
   EXPECT_NE(lack_of(folder->path()).find("are those of TensorRT 8.5.0"), std::string::npos);
   write(header(12, 0));
   EXPECT_NE(lack_of(folder->path()).find("are those of TensorRT 12.0.0"), std::string::npos);
-  write(header(11, 1));
-  EXPECT_NE(lack_of(folder->path()).find("but libnvinfer.so.11 was not found"), std::string::npos);
+  write(header(9, 1));
+  EXPECT_NE(lack_of(folder->path()).find("but libnvinfer.so.9 was not found"), std::string::npos);
   // The library of the stand-in, by way of TESSERA_LIBRARY_PATH.
-  write(header(10, 8));
-  EXPECT_NE(lack_of(folder->path()).find("libnvinfer.so.10 is TensorRT 10.3.0, and the headers in"),
+  write(header(std::stoi(stand_in.major), 8));
+  EXPECT_NE(lack_of(folder->path())
+                .find(fmt::format("{} is TensorRT {}, and the headers in", stand_in.file,
+                                  stand_in.version)),
             std::string::npos)
       << lack_of(folder->path());
 }

@@ -11,6 +11,7 @@
 namespace stand_in {
 namespace {
 
+using nvinfer1::CountOfMaps;
 using nvinfer1::DataType;
 using nvinfer1::Dims;
 using nvinfer1::ILogger;
@@ -66,13 +67,17 @@ class TensorOf final : public ITensor {
  public:
   TensorOf(Shared& network, std::int64_t number) : number(number), network_(network) {}
   void setName(const char* name) noexcept override { network_.names[number] = name; }
+#if NV_TENSORRT_MAJOR < 11
   void setType(DataType type) noexcept override {
     network_.halves[number] = type == DataType::kHALF;
   }
+#endif
   Dims getDimensions() const noexcept override {
     const Ints shape = shape_of(network_.plan, number);
     Dims dims = {static_cast<std::int32_t>(shape.size()), {}};
-    std::copy(shape.begin(), shape.end(), dims.d);
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      dims.d[d] = static_cast<nvinfer1::SizeInDims>(shape[d]);
+    }
     return dims;
   }
   const std::int64_t number;
@@ -106,12 +111,15 @@ class Network final : public nvinfer1::INetworkDefinition {
     auto* layer = add<nvinfer1::IUnaryLayer>({"input", 0, {}, {{"shape", ints(shape)}}});
     auto* tensor = static_cast<TensorOf*>(layer->getOutput(0));
     shared.plan.inputs.push_back({name, tensor->number, type == DataType::kHALF});
+    given_halves_[tensor->number] = type == DataType::kHALF;
     return tensor;
   }
   void markOutput(ITensor& tensor) noexcept override { outputs_.push_back(number(tensor)); }
   nvinfer1::IConstantLayer* addConstant(const Dims& shape, Weights w) noexcept override {
-    return add<nvinfer1::IConstantLayer>(
-        {"constant", 0, {}, {{"shape", ints(shape)}}, {}, values(w)});
+    auto* layer =
+        add<nvinfer1::IConstantLayer>({"constant", 0, {}, {{"shape", ints(shape)}}, {}, values(w)});
+    given_halves_[number(*layer->getOutput(0))] = w.type == DataType::kHALF;
+    return layer;
   }
   nvinfer1::IActivationLayer* addActivation(ITensor& input,
                                             nvinfer1::ActivationType type) noexcept override {
@@ -125,13 +133,13 @@ class Network final : public nvinfer1::INetworkDefinition {
       ITensor& a, ITensor& b, nvinfer1::ElementWiseOperation type) noexcept override {
     return add<nvinfer1::IElementWiseLayer>({"elementwise", int(type), {number(a), number(b)}});
   }
-  nvinfer1::IConvolutionLayer* addConvolutionNd(ITensor& input, std::int64_t maps,
+  nvinfer1::IConvolutionLayer* addConvolutionNd(ITensor& input, CountOfMaps maps,
                                                 const Dims& window, Weights weights,
                                                 Weights) noexcept override {
     return add<nvinfer1::IConvolutionLayer>(
         windowed("convolution", 0, input, window, maps, weights));
   }
-  nvinfer1::IDeconvolutionLayer* addDeconvolutionNd(ITensor& input, std::int64_t maps,
+  nvinfer1::IDeconvolutionLayer* addDeconvolutionNd(ITensor& input, CountOfMaps maps,
                                                     const Dims& window, Weights weights,
                                                     Weights) noexcept override {
     return add<nvinfer1::IDeconvolutionLayer>(
@@ -180,13 +188,22 @@ class Network final : public nvinfer1::INetworkDefinition {
   Plan plan() const {
     Plan out = shared.plan;
     for (const std::int64_t output : outputs_) {
-      out.outputs.push_back({shared.names.at(output), output,
-                             shared.halves.contains(output) && shared.halves.at(output)});
+      out.outputs.push_back({shared.names.at(output), output, is_half(output)});
     }
     return out;
   }
 
  private:
+  // Before 11 a result is float32 unless it is told otherwise; then types are those of the graph.
+  bool is_half(std::int64_t layer) const {
+#if NV_TENSORRT_MAJOR < 11
+    return shared.halves.contains(layer) && shared.halves.at(layer);
+#else
+    const auto given = given_halves_.find(layer);
+    if (given != given_halves_.end()) return given->second;
+    return is_half(shared.plan.layers[static_cast<std::size_t>(layer)].inputs[0]);
+#endif
+  }
   static std::int64_t number(ITensor& tensor) { return static_cast<TensorOf&>(tensor).number; }
   static Floats values(const Weights& w) {
     return floats(w.values, w.count, w.type == DataType::kHALF);
@@ -209,6 +226,7 @@ class Network final : public nvinfer1::INetworkDefinition {
 
   std::vector<std::unique_ptr<nvinfer1::ILayer>> layers_;
   std::vector<std::int64_t> outputs_;
+  std::map<std::int64_t, bool> given_halves_;  // of inputs and constants
 };
 
 // ---- Building ----------------------------------------------------------------------------------
@@ -241,7 +259,13 @@ class Memory final : public nvinfer1::IHostMemory {
 
 class Builder final : public nvinfer1::IBuilder {
  public:
-  nvinfer1::INetworkDefinition* createNetworkV2(std::uint32_t) noexcept override {
+  nvinfer1::INetworkDefinition* createNetworkV2(std::uint32_t flags) noexcept override {
+#if NV_TENSORRT_MAJOR < 10
+    using Flag = nvinfer1::NetworkDefinitionCreationFlag;
+    if ((flags >> static_cast<int>(Flag::kEXPLICIT_BATCH) & 1) == 0) return nullptr;
+#else
+    if (flags != 0) return nullptr;  // the shim wants the kind that has none
+#endif
     return new Network;
   }
   nvinfer1::IBuilderConfig* createBuilderConfig() noexcept override { return new Config; }
@@ -294,7 +318,12 @@ class Context final : public nvinfer1::IExecutionContext {
 class Engine final : public nvinfer1::ICudaEngine {
  public:
   Engine(Plan plan, ILogger& logger) : plan_(std::move(plan)), logger_(logger) {}
+#if NV_TENSORRT_MAJOR < 10
   nvinfer1::IExecutionContext* createExecutionContext() noexcept override {
+#else
+  nvinfer1::IExecutionContext* createExecutionContext(
+      nvinfer1::ExecutionContextAllocationStrategy) noexcept override {
+#endif
     return new Context(plan_, logger_);
   }
   std::int32_t getNbIOTensors() const noexcept override {

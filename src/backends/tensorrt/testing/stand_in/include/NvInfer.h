@@ -1,20 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests: the names of TensorRT's C++ interface as far as the shim uses them. Classes are laid
-// out in a way of their own, so what is compiled against this runs with the stand-in alone.
+// For tests: the names of TensorRT's C++ interface as far as the shim uses them, in the form that
+// 8.6 has, 10 or 11, by NvInferVersion.h: sizes of 32 or 64 bits, flags and calls that came and
+// went. Classes are laid out in a way of their own, so what is compiled against this runs with the
+// stand-in alone.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-#include "NvInferVersion.h"
+#include <NvInferVersion.h>
 
 struct CUstream_st;
 using cudaStream_t = CUstream_st*;
 
-#define NV_TENSORRT_VERSION \
-  ((NV_TENSORRT_MAJOR * 10000L) + (NV_TENSORRT_MINOR * 100L) + NV_TENSORRT_PATCH)
+#define NV_TENSORRT_VERSION nvinfer1::kNV_TENSORRT_VERSION_IMPL
 
 namespace nvinfer1 {
+
+#if NV_TENSORRT_MAJOR < 10
+static constexpr int32_t kNV_TENSORRT_VERSION_IMPL =
+    (NV_TENSORRT_MAJOR * 1000) + (NV_TENSORRT_MINOR * 100) + NV_TENSORRT_PATCH;
+using SizeInDims = int32_t;
+using CountOfMaps = int32_t;
+#else
+static constexpr int64_t kNV_TENSORRT_VERSION_IMPL =
+    (NV_TENSORRT_MAJOR * 10000L) + (NV_TENSORRT_MINOR * 100L) + NV_TENSORRT_PATCH;
+using SizeInDims = int64_t;
+using CountOfMaps = int64_t;
+#endif
 
 enum class DataType : int32_t { kFLOAT = 0, kHALF = 1 };
 enum class ActivationType : int32_t {
@@ -45,13 +58,26 @@ enum class PoolingType : int32_t { kMAX, kAVERAGE };
 enum class ReduceOperation : int32_t { kSUM, kPROD, kMAX, kAVG };
 enum class MatrixOperation : int32_t { kNONE, kTRANSPOSE };
 enum class MemoryPoolType : int32_t { kWORKSPACE };
-enum class BuilderFlag : int32_t { kFP16, kTF32 };
+enum class BuilderFlag : int32_t {
+#if NV_TENSORRT_MAJOR < 11
+  kFP16 = 0,
+#endif
+  kTF32 = 1
+};
+enum class NetworkDefinitionCreationFlag : int32_t {
+#if NV_TENSORRT_MAJOR < 11
+  kEXPLICIT_BATCH = 0,  // without it, before 10: another kind of network
+#endif
+#if NV_TENSORRT_MAJOR >= 10
+  kSTRONGLY_TYPED = 1
+#endif
+};
 enum class TensorIOMode : int32_t { kNONE, kINPUT, kOUTPUT };
 
 struct Dims {
   static constexpr int32_t MAX_DIMS = 8;
   int32_t nbDims;
-  int64_t d[MAX_DIMS];
+  SizeInDims d[MAX_DIMS];
 };
 struct Permutation {
   int32_t order[Dims::MAX_DIMS];
@@ -74,7 +100,9 @@ class ITensor {
   virtual ~ITensor() = default;
   virtual void setName(char const* name) noexcept = 0;
   virtual Dims getDimensions() const noexcept = 0;
+#if NV_TENSORRT_MAJOR < 11
   virtual void setType(DataType type) noexcept = 0;
+#endif
 };
 
 class ILayer {
@@ -107,7 +135,7 @@ class IWindowLayer : public ILayer {
 class IConvolutionLayer : public IWindowLayer {
  public:
   void setDilationNd(Dims const& list) noexcept { set("dilation", list); }
-  void setNbGroups(int64_t groups) noexcept { set("groups", static_cast<double>(groups)); }
+  void setNbGroups(CountOfMaps groups) noexcept { set("groups", static_cast<double>(groups)); }
 };
 class IDeconvolutionLayer : public IConvolutionLayer {};
 class IPoolingLayer : public IWindowLayer {
@@ -144,10 +172,11 @@ class INetworkDefinition {
   virtual IUnaryLayer* addUnary(ITensor& input, UnaryOperation type) noexcept = 0;
   virtual IElementWiseLayer* addElementWise(ITensor& a, ITensor& b,
                                             ElementWiseOperation type) noexcept = 0;
-  virtual IConvolutionLayer* addConvolutionNd(ITensor& input, int64_t maps, Dims const& window,
+  virtual IConvolutionLayer* addConvolutionNd(ITensor& input, CountOfMaps maps, Dims const& window,
                                               Weights weights, Weights bias) noexcept = 0;
-  virtual IDeconvolutionLayer* addDeconvolutionNd(ITensor& input, int64_t maps, Dims const& window,
-                                                  Weights weights, Weights bias) noexcept = 0;
+  virtual IDeconvolutionLayer* addDeconvolutionNd(ITensor& input, CountOfMaps maps,
+                                                  Dims const& window, Weights weights,
+                                                  Weights bias) noexcept = 0;
   virtual IPoolingLayer* addPoolingNd(ITensor& input, PoolingType type,
                                       Dims const& window) noexcept = 0;
   virtual IReduceLayer* addReduce(ITensor& input, ReduceOperation type, uint32_t axes,
@@ -186,21 +215,43 @@ class IBuilder {
 class IExecutionContext {
  public:
   virtual ~IExecutionContext() = default;
+#if NV_TENSORRT_MAJOR < 10
+  [[deprecated]] bool enqueueV2(void* const*, cudaStream_t, void*) noexcept { return false; }
+  [[deprecated]] void destroy() noexcept { delete this; }
+#endif
   virtual bool setTensorAddress(char const* name, void* address) noexcept = 0;
   virtual bool enqueueV3(cudaStream_t stream) noexcept = 0;
 };
+#if NV_TENSORRT_MAJOR >= 10
+enum class ExecutionContextAllocationStrategy : int32_t { kSTATIC = 0 };
+#endif
 class ICudaEngine {
  public:
   virtual ~ICudaEngine() = default;
+#if NV_TENSORRT_MAJOR < 10
+  [[deprecated]] int32_t getNbBindings() const noexcept { return getNbIOTensors(); }
+  [[deprecated]] void destroy() noexcept { delete this; }
   virtual IExecutionContext* createExecutionContext() noexcept = 0;
+#else
+  virtual IExecutionContext* createExecutionContext(
+      ExecutionContextAllocationStrategy strategy =
+          ExecutionContextAllocationStrategy::kSTATIC) noexcept = 0;
+#endif
   virtual int32_t getNbIOTensors() const noexcept = 0;
   virtual char const* getIOTensorName(int32_t index) const noexcept = 0;
   virtual TensorIOMode getTensorIOMode(char const* name) const noexcept = 0;
 };
+class IPluginFactory;
 class IRuntime {
  public:
   virtual ~IRuntime() = default;
   virtual ICudaEngine* deserializeCudaEngine(void const* bytes, std::size_t size) noexcept = 0;
+#if NV_TENSORRT_MAJOR < 10
+  [[deprecated]] ICudaEngine* deserializeCudaEngine(void const* bytes, std::size_t size,
+                                                    IPluginFactory*) noexcept {
+    return deserializeCudaEngine(bytes, size);
+  }
+#endif
 };
 
 }  // namespace nvinfer1
