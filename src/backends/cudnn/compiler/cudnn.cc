@@ -73,7 +73,12 @@ Result<Expected<RegionCode, Refusal>> code_of(const relay::Function& region,
   if (!described) return Code(Unexpected{described.error()});
   const auto order = order_of(region, *described);
   if (!order) return Code(Unexpected{order.error()});
-  TESSERA_TRY(const auto plan, choose(*described, target, context));
+  TESSERA_TRY(auto plan, choose(*described, target, context));
+  if (context.made != nullptr && context.made->may_make()) {
+    TESSERA_TRY_VOID(keep_plans(target, *context.made));
+    // Another process may have kept one before.
+    TESSERA_TRY(plan, choose(*described, target, context));
+  }
   if (!plan) return Code(Unexpected{plan.error()});
   RegionCode code;
   code.graph = graph_text(*described, *order, &*plan);
@@ -108,6 +113,13 @@ class Cudnn final : public byoc::Backend {
   }
 
   bool measures() const override { return true; }
+
+  bool makes_on_device(const Target& target) const override {
+    return target.get_bool("runtime_engines");
+  }
+  Result<void> recall(const Target& target, const byoc::MadeParts* made) const override {
+    return recall_plans(target, made);
+  }
 
   std::vector<byoc::TuningTask> tuning_tasks(const Module& module, const Target& target,
                                              const std::map<std::string, Dim>&) const override {

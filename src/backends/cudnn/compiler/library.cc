@@ -14,6 +14,7 @@
 #include "backends/cudnn/compiler/device_properties.h"
 #include "backends/cudnn/runtime/configuration.h"
 #include "byoc/library_search.h"
+#include "support/hash.h"
 
 namespace tessera::backends::cudnn {
 namespace {
@@ -122,21 +123,101 @@ std::string answer_of(const std::string& question) {
 
 // ---- What this process does ---------------------------------------------------------------------
 
+StoredPlan plan_in(const nlohmann::json& answer) {
+  return {library_version(), answer.at("plan").get<std::string>(),
+          answer.at("workspace_bytes").get<std::int64_t>(),
+          answer.at("configuration").get<std::string>(), answer.at("is_fallback").get<bool>()};
+}
+
 Answer parsed(const std::string& text) {
   const auto answer = nlohmann::json::parse(text);
   if (answer.contains("refused")) {
     return {Unexpected<Refusal>{{answer["refused"].get<std::string>()}}};
   }
-  return StoredPlan{library_version(), answer["plan"].get<std::string>(),
-                    answer["workspace_bytes"].get<std::int64_t>(),
-                    answer["configuration"].get<std::string>(), answer["is_fallback"].get<bool>()};
+  return plan_in(answer);
 }
 
-// What was asked before is remembered. Several threads may ask.
+// Of records, which anybody may have written: nothing if it is no plan.
+std::optional<StoredPlan> recorded_plan(const std::string& text) {
+  try {
+    StoredPlan plan = plan_in(nlohmann::json::parse(text));
+    if (plan.workspace_bytes >= 0) return plan;
+  } catch (const nlohmann::json::exception&) {
+  }
+  return std::nullopt;
+}
+
+std::string recorded_text(const StoredPlan& plan) {
+  return nlohmann::json{{"plan", plan.text},
+                        {"workspace_bytes", plan.workspace_bytes},
+                        {"is_fallback", plan.is_fallback},
+                        {"configuration", plan.configuration}}
+      .dump();
+}
+
+struct Question {
+  std::string text;
+  byoc::MadeKey key;  // of the answer, on record
+};
+
+Question question_of(const Region& region, const Target& target, const std::string& configuration) {
+  Question out;
+  out.text = nlohmann::json{{"device", device_properties(target)},
+                            {"graph", graph_text(region)},
+                            {"configuration", configuration}}
+                 .dump();
+  out.key = {"cudnn", record_version(), device_text(target),
+             fmt::format("plan {} {} {} {}", hash_text(out.text).hex(), region.sizes,
+                         to_string(region.dtype), configuration)};
+  return out;
+}
+
+// What was asked before is remembered, and what the records have. Several threads may ask.
 class Answers {
  public:
   Answer of(const std::string& question) {
     const std::lock_guard lock(mutex_);
+    return ask(question);
+  }
+
+  // Of a graph whose engines may have code that cuDNN compiles. Nothing where the records decide
+  // alone, and have none.
+  std::optional<Answer> of_compiled(const Question& question) {
+    const std::lock_guard lock(mutex_);
+    const auto recorded = recorded_.find(question.key);
+    if (recorded != recorded_.end()) return Answer(recorded->second);
+    if (records_alone_) return std::nullopt;
+    Answer answer = ask(question.text);
+    if (answer) made_.emplace(question.key, *answer);
+    return answer;
+  }
+
+  Result<void> recall(const Target& target, const byoc::MadeParts* made) {
+    const std::lock_guard lock(mutex_);
+    recorded_.clear();
+    records_alone_ = made != nullptr && !made->may_make();
+    if (made == nullptr) return {};
+    byoc::MadeKey key{"cudnn", record_version(), device_text(target), ""};
+    TESSERA_TRY(const auto parts, made->all(key.backend, key.version, key.device));
+    for (const auto& [workload, part] : parts) {
+      key.workload = workload;
+      if (auto plan = recorded_plan(part.bytes)) recorded_.emplace(key, *std::move(plan));
+    }
+    return {};
+  }
+
+  Result<void> keep(const Target& target, byoc::MadeParts& made) {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [key, plan] : made_) {
+      if (key.device != device_text(target) || recorded_.contains(key)) continue;
+      TESSERA_TRY(const byoc::MadePart kept, made.keep(key, {recorded_text(plan)}));
+      recorded_.emplace(key, recorded_plan(kept.bytes).value_or(plan));
+    }
+    return {};
+  }
+
+ private:
+  const Answer& ask(const std::string& question) {
     const auto known = answers_.find(question);
     if (known != answers_.end()) return known->second;
     std::string text;
@@ -147,11 +228,18 @@ class Answers {
     return answers_.emplace(question, std::move(answer)).first->second;
   }
 
- private:
   std::mutex mutex_;
   Clerk clerk_{answer_of};
   std::map<std::string, Answer> answers_;
+  bool records_alone_ = false;
+  // Of graphs whose engines may have such code: on record, and made in this process.
+  std::map<byoc::MadeKey, StoredPlan> recorded_, made_;
 };
+
+Answers& answers() {
+  static Answers all;
+  return all;
+}
 
 }  // namespace
 
@@ -169,14 +257,31 @@ std::string library_version_text() {
 
 const Api& library_api() { return opened().api; }
 
+std::string record_version() { return fmt::format("1, cuDNN {}", library_version_text()); }
+
+std::string device_text(const Target& target) {
+  const auto model = target.values().find("model");
+  return fmt::format("{} {} {}", architecture(target), multiprocessors(target),
+                     model == target.values().end() ? "" : std::get<std::string>(model->second));
+}
+
 Answer plan_of(const Region& region, const Target& target, const std::string& configuration) {
-  static Answers answers;
   if (auto why = library_missing()) return {Unexpected<Refusal>{*why}};
-  return answers.of(nlohmann::json{
-      {"device", device_properties(target)},
-      {"graph", graph_text(region)},
-      {"configuration",
-       configuration}}.dump());
+  const Question question = question_of(region, target, configuration);
+  if (!region.runtime_engines) return answers().of(question.text);
+  if (std::optional<Answer> answer = answers().of_compiled(question)) return *std::move(answer);
+  Region ready = region;
+  ready.runtime_engines = false;
+  return answers().of(question_of(ready, target, configuration).text);
+}
+
+Result<void> recall_plans(const Target& target, const byoc::MadeParts* made) {
+  if (library_missing()) return {};
+  return answers().recall(target, made);
+}
+
+Result<void> keep_plans(const Target& target, byoc::MadeParts& made) {
+  return answers().keep(target, made);
 }
 
 }  // namespace tessera::backends::cudnn

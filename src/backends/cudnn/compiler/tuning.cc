@@ -23,16 +23,6 @@ using Answer = Expected<StoredPlan, Refusal>;
 
 constexpr std::string_view kBackend = "cudnn";
 
-// What configurations mean, and of which library.
-std::string record_version() { return fmt::format("1, cuDNN {}", library_version_text()); }
-
-// What the description of a device that is measured for begins with; with -model all of it.
-std::string device_text(const Target& target) {
-  const auto model = target.values().find("model");
-  return fmt::format("{} {} {}", architecture(target), multiprocessors(target),
-                     model == target.values().end() ? "" : std::get<std::string>(model->second));
-}
-
 byoc::Workload workload_of(const Region& region) { return {region.workload}; }
 
 TuningTask task_of(const Region& region, const relay::Function& f, const Target& target) {
