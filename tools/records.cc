@@ -4,10 +4,12 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <span>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "relay/text/base64.h"
 #include "support/files.h"
 #include "support/json_text.h"
 #include "tools/standard_error.h"
@@ -38,11 +40,29 @@ void print_damaged(const std::string& file, const std::vector<std::string>& rows
 Result<void> merge(tune::RecordStore& store, const std::string& file) {
   TESSERA_TRY(const tune::Merged merged, store.merge(file));
   print_damaged(file, merged.damaged);
-  tell("{}: {} added, {} better\n", file, merged.added, merged.better);
+  tell("{}: {} added, {} better{}\n", file, merged.added, merged.better,
+       merged.made > 0 ? fmt::format(", {} engines or plans", merged.made) : "");
   return {};
 }
 
-void print_json(const std::vector<tune::Record>& records) {
+// Bytes as base64. They are in none of the other entries: these may go, or come from elsewhere.
+nlohmann::ordered_json json_of(const tune::MadeRow& row, const std::string& bytes) {
+  nlohmann::ordered_json entry = {{"backend", row.key.backend},
+                                  {"version", row.key.version},
+                                  {"device", row.key.device},
+                                  {"workload", row.key.workload}};
+  if (!row.refusal.empty()) {
+    entry["refusal"] = row.refusal;
+    return entry;
+  }
+  std::string text;
+  relay::append_base64(text, std::as_bytes(std::span(bytes)));
+  entry["made"] = std::move(text);
+  return entry;
+}
+
+Result<void> print_json(const tune::RecordStore& store, const std::vector<tune::Record>& records,
+                        const std::vector<tune::MadeRow>& made, std::vector<std::string>& damaged) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const tune::Record& r : records) {
     list.push_back({{"backend", r.key.backend},
@@ -55,7 +75,19 @@ void print_json(const std::vector<tune::Record>& records) {
                     {"spread_us", r.spread_us},
                     {"failure", r.failure}});
   }
+  for (const tune::MadeRow& row : made) {
+    std::optional<std::string> bytes = "";
+    if (row.refusal.empty()) {
+      TESSERA_TRY(bytes, store.made().bytes(row));
+    }
+    if (bytes) {
+      list.push_back(json_of(row, *bytes));
+    } else {
+      damaged.push_back(fmt::format("what was made of {}: its bytes are others", row.key.workload));
+    }
+  }
   show("{}\n", json_text(list, 1));
+  return {};
 }
 
 Unexpected<Diagnostics> not_records(const std::string& file, const std::string& why) {
@@ -64,7 +96,23 @@ Unexpected<Diagnostics> not_records(const std::string& file, const std::string& 
 }
 
 // What print_json writes, edited or not.
-Result<std::vector<tune::Record>> read_json(const std::string& file) {
+struct Edited {
+  std::vector<tune::Record> records;
+  std::vector<std::pair<byoc::MadeKey, byoc::MadePart>> made;
+};
+
+// Throws what the library of JSON throws; nothing if the text is not base64.
+std::optional<byoc::MadePart> part_of(const nlohmann::json& entry) {
+  if (entry.contains("refusal")) {
+    std::string why = entry.at("refusal");
+    return why.empty() ? std::nullopt : std::optional(byoc::MadePart{"", std::move(why)});
+  }
+  const auto bytes = relay::decode_base64(entry.at("made").get_ref<const std::string&>());
+  if (!bytes) return std::nullopt;
+  return byoc::MadePart{{reinterpret_cast<const char*>(bytes->data()), bytes->size()}};
+}
+
+Result<Edited> read_json(const std::string& file) {
   const auto text = read_file(file);
   if (!text) {
     return fail(error(Code::kFileNotFound, {}, "cannot read {}", text.error().text())
@@ -72,10 +120,18 @@ Result<std::vector<tune::Record>> read_json(const std::string& file) {
   }
   const auto list = nlohmann::json::parse(*text, nullptr, false);
   if (!list.is_array()) return not_records(file, "it is no array of JSON");
-  std::vector<tune::Record> records;
+  Edited all;
   for (const auto& entry : list) {
-    const std::string which = fmt::format("its entry {}", records.size());
+    const std::string which = fmt::format("its entry {}", all.records.size() + all.made.size());
     try {
+      if (entry.contains("made") || entry.contains("refusal")) {
+        const auto part = part_of(entry);
+        if (!part) return not_records(file, which + " has no bytes in base64, and no reason");
+        all.made.emplace_back(byoc::MadeKey{entry.at("backend"), entry.at("version"),
+                                            entry.at("device"), entry.at("workload")},
+                              *part);
+        continue;
+      }
       tune::Record r{{entry.at("backend"), entry.at("version"), entry.at("device"),
                       entry.at("toolchain"), entry.at("workload")},
                      entry.at("configuration"),
@@ -86,20 +142,23 @@ Result<std::vector<tune::Record>> read_json(const std::string& file) {
       if (r.failure.empty() != has_time) {
         return not_records(file, which + " has no time above 0, or one beside a failure");
       }
-      records.push_back(std::move(r));
+      all.records.push_back(std::move(r));
     } catch (const nlohmann::json::exception& e) {
       return not_records(file, which + ": " + e.what());
     }
   }
-  return records;
+  return all;
 }
 
-Result<void> replace(tune::RecordStore& store, const std::string& file,
-                     const std::vector<tune::Record>& records) {
-  for (const tune::Record& r : records) {
+Result<void> replace(tune::RecordStore& store, const std::string& file, const Edited& edited) {
+  for (const tune::Record& r : edited.records) {
     TESSERA_TRY_VOID(store.replace(r));
   }
-  tell("{}: {} taken\n", file, records.size());
+  tune::MadeTable made = store.made();
+  for (const auto& [key, part] : edited.made) {
+    TESSERA_TRY_VOID(made.replace(key, part));
+  }
+  tell("{}: {} taken\n", file, edited.records.size() + edited.made.size());
   return {};
 }
 
@@ -120,12 +179,21 @@ void print_text(const std::vector<tune::Record>& records) {
   }
 }
 
+void print_text(const std::vector<tune::MadeRow>& made) {
+  for (const tune::MadeRow& row : made) {
+    show("{} {} on {}\n  {}\n  {}\n", row.key.backend, row.key.version, row.key.device,
+         row.key.workload,
+         row.refusal.empty() ? fmt::format("{} bytes, {}", row.size_bytes, row.content)
+                             : row.refusal);
+  }
+}
+
 Result<void> show_records(const RecordsArgs& args) {
   const bool reads = args.merged.empty() && args.edited.empty();
   if (reads) {
     TESSERA_TRY_VOID(check_exists(args.file));
   }
-  std::optional<std::vector<tune::Record>> edited;  // before the file that takes them is made
+  std::optional<Edited> edited;  // before the file that takes them is made
   if (!args.edited.empty()) {
     TESSERA_TRY(edited, read_json(args.edited));
   }
@@ -142,8 +210,16 @@ Result<void> show_records(const RecordsArgs& args) {
     TESSERA_TRY_VOID(replace(store, args.edited, *edited));
   }
   TESSERA_TRY(const tune::Records records, store.all());
-  print_damaged(args.file, records.damaged);
-  args.json ? print_json(records.list) : print_text(records.list);
+  TESSERA_TRY(const tune::MadeRows made, store.made().rows());
+  std::vector<std::string> damaged = records.damaged;
+  damaged.insert(damaged.end(), made.damaged.begin(), made.damaged.end());
+  if (args.json) {
+    TESSERA_TRY_VOID(print_json(store, records.list, made.list, damaged));
+  } else {
+    print_text(records.list);
+    print_text(made.list);
+  }
+  print_damaged(args.file, damaged);
   return {};
 }
 

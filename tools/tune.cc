@@ -22,9 +22,13 @@ struct TuneArgs {
 void print(const driver::CompileReport& report, const driver::CompileOptions& options, bool json) {
   const std::string& records = options.records;
   if (json) {
-    const nlohmann::ordered_json all = {
-        {"seconds", report.seconds}, {"records", records}, {"tuned", tuning_json(report.tuned)}};
+    const nlohmann::ordered_json all = {{"seconds", report.seconds},
+                                        {"records", records},
+                                        {"tuned", tuning_json(report.tuned)},
+                                        {"made", report.made}};
     show("{}\n", json_text(all, 2));
+  } else if (report.tuned.empty() && report.made > 0) {
+    show("{} engines or plans, {:.1f} s; records in {}\n", report.made, report.seconds, records);
   } else if (report.tuned.empty()) {
     const std::string help = driver::help_to_measure(options.targets);
     show(
