@@ -208,12 +208,16 @@ typedef struct tessera_instance_options {
   // Null, or in place of `pools` one a pool, pool_count in all: refused where it is too small, of
   // another device or not aligned (tessera_model_pool tells what each needs). Copied.
   const tessera_pool_memory* pool_memory;
+  int32_t weight_copies;  // for who measures a part of a model: so many computations in a row, on a
+                          // device, each read weights of their own. 0 or 1: all read the same
+  int32_t same_inputs;    // for who measures: not 0: host inputs that lie where those of the run
+                          // before lay have their values, and are not sent to a device again
 } tessera_instance_options;
 
 #define TESSERA_INSTANCE_OPTIONS_INIT                                                             \
   {                                                                                               \
     (uint32_t)sizeof(tessera_instance_options), 0, {0, 0}, NULL, NULL, 0, 0, 0, 0, NULL, NULL, 0, \
-        0, NULL                                                                                   \
+        0, NULL, 0, 0                                                                                 \
   }
 
 // `options` may be null.

@@ -183,6 +183,9 @@ Result<void> Session::start(const SessionOptions& options) {
   c.profile = options.profile ? 1 : 0;
   c.no_replay = options.replay ? 0 : 1;
   c.repeats = options.repeats;
+  c.weight_copies = options.weight_copies;
+  c.same_inputs = options.stay_on_device ? 1 : 0;
+  stay_on_device_ = options.stay_on_device;
   return status(api_->tessera_instance_create(model_, &c, &instance_));
 }
 
@@ -218,7 +221,8 @@ Result<void> Session::status(int code) const {
 
 Result<std::vector<Tensor>> Session::run(std::span<const Tensor> inputs) {
   TESSERA_TRY_VOID(bind(inputs));
-  TESSERA_TRY_VOID(run_bound());
+  out_tensors_.assign(outputs_.size(), tessera_tensor{});  // no data: the instance's own memory
+  TESSERA_TRY_VOID(run_tensors());
   std::vector<Tensor> results;
   for (const tessera_tensor& t : out_tensors_) results.push_back(copy_of(t));
   return results;
@@ -255,7 +259,9 @@ Result<void> Session::set_weight(const std::string& name, const Tensor& value) {
 }
 
 Result<void> Session::run_bound() {
-  out_tensors_.assign(outputs_.size(), tessera_tensor{});  // no data: the instance's own memory
+  tessera_tensor own = {};
+  if (stay_on_device_) own.device = {TESSERA_CUDA, 0};
+  out_tensors_.assign(outputs_.size(), own);
   return run_tensors();
 }
 

@@ -19,8 +19,12 @@ namespace tessera::exec {
 struct SessionOptions {
   int threads = 0;  // 0: as many as the process may use CPUs
   bool profile = false;
-  bool replay = true;  // false: runs on a device are never recorded and replayed
-  int repeats = 1;     // computations of a run on a device, in a row
+  bool replay = true;     // false: runs on a device are never recorded and replayed
+  int repeats = 1;        // computations of a run on a device, in a row
+  int weight_copies = 1;  // so many of them in a row each read weights of their own
+  // For time alone: tensors that are bound do not change and are sent to a device once, and what
+  // run_bound computes there stays there.
+  bool stay_on_device = false;
 };
 
 struct PortInfo {
@@ -111,6 +115,7 @@ class Session {
   std::vector<tessera_tensor> bound_tensors_;
   std::vector<tessera_tensor> out_tensors_;
   int threads_ = 0;
+  bool stay_on_device_ = false;
   std::uint64_t load_us_ = 0;
 };
 

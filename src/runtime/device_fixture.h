@@ -29,6 +29,7 @@ struct FakeCopy {
 struct FakeDevice {
   std::map<const void*, tessera_device> places;  // pieces of memory
   std::uint64_t free_bytes = 1 << 20;
+  std::uint64_t elapsed_ns = 1000;  // between any two events
   int copies = 0, waits = 0, replays = 0, recordings = 0, graphs = 0, streams = 0, events = 0;
   int products = 0;
   bool has_driver = true, capturing = false, caller_captures = false, records = true,
@@ -147,7 +148,7 @@ inline const tessera_device_api kApi = {
       return TESSERA_OK;
     },
     .elapsed_ns = [](void*, void*, std::uint64_t* ns, tessera_device_error*) -> std::int32_t {
-      *ns = 1000;
+      *ns = device.elapsed_ns;
       return TESSERA_OK;
     },
     .is_capturing = [](void* stream) -> std::int32_t {

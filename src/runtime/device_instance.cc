@@ -43,6 +43,7 @@ std::int32_t set_up_device(tessera_instance& instance, const tessera_instance_op
   const auto outputs = static_cast<std::size_t>(program.output_count);
   const bool all = work.inputs.allocate(inputs) && work.outputs.allocate(outputs) &&
                    work.staging.allocate(inputs + outputs) && work.host_copies.allocate(outputs) &&
+                   work.sent_inputs.allocate(options.same_inputs != 0 ? inputs : 0) &&
                    work.bound.allocate(inputs + kept + outputs) &&
                    work.bound_dims.allocate(static_cast<std::size_t>(program.symbol_count));
   if (!all) return fail_out_of_memory("the tables of the instance");
@@ -85,6 +86,7 @@ void tear_down_device(tessera_instance& instance) {
   release_block(instance, &work.flag);
   release_block(instance, &work.copies);
   release_block(instance, &work.sent);
+  release_block(instance, &work.weight_copies);
   for (const DeviceMark& mark : work.marks) work.api->destroy_event(mark.event);
   if (work.begin != nullptr) work.api->destroy_event(work.begin);
   if (work.end != nullptr) work.api->destroy_event(work.end);

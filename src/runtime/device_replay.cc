@@ -35,8 +35,10 @@ std::int32_t call_entry(tessera_instance& instance, const tessera_frame& frame, 
   use_stream(instance, stream);
   const auto compute = [&] {
     std::int32_t failed = 0;
+    tessera_frame computation = frame;
     for (std::int32_t i = 0; i < instance.work.repeats && failed == 0; ++i) {
-      failed = instance.model->program->entry(&frame);
+      computation.constants = weights_of(instance, i);
+      failed = instance.model->program->entry(&computation);
     }
     return failed;
   };

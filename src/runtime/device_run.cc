@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 #include "runtime/arguments.h"
 #include "runtime/device_scope.h"
@@ -159,6 +160,14 @@ class DeviceRun {
     return status != TESSERA_OK ? status : check(work_.api->synchronize(stream_, &error_));
   }
 
+  // Where inputs stay the same: has an earlier run sent this one?
+  bool was_sent(std::int32_t i, const void* data, std::uint64_t bytes) {
+    if (work_.sent_inputs.size() == 0) return false;
+    const Range now = {reinterpret_cast<std::uintptr_t>(data), bytes};
+    const Range before = std::exchange(work_.sent_inputs[i], now);
+    return before.begin == now.begin && before.bytes == now.bytes;
+  }
+
   // Through pinned memory, unless it is pinned already.
   std::int32_t send(std::int32_t i, const void* data, const std::int64_t* shape) {
     const tessera_program_io& io = program_.inputs[i];
@@ -167,6 +176,8 @@ class DeviceRun {
     if (std::int32_t status = reserve(&work_.inputs[i], instance_.device, most, "input", io.name)) {
       return status;
     }
+    instance_.inputs[i] = work_.inputs[i].data;
+    if (was_sent(i, data, bytes)) return TESSERA_OK;
     if (work_.api->place_of(data).device_type != TESSERA_CUDA_HOST) {
       Block& staging = work_.staging[i];
       if (std::int32_t status =
@@ -176,7 +187,6 @@ class DeviceRun {
       std::memcpy(staging.data, data, bytes);
       data = staging.data;
     }
-    instance_.inputs[i] = work_.inputs[i].data;
     return check(work_.api->copy(work_.inputs[i].data, data, bytes, stream_, &error_));
   }
 

@@ -61,6 +61,13 @@ tessera_frame frame_of(tessera_instance& instance, const tessera_tensor* inputs,
 // Does the program find sizes of the output as it runs? In run.cc.
 bool depends_on_data(const tessera_program_io& io, const std::int64_t* shape);
 
+// ---- Copies of weights (device_weight_copies.cc) ----
+
+// Makes as many as the options ask for, the library's own being one; once its states are there.
+std::int32_t copy_weights(tessera_instance& instance, std::int32_t copies);
+// The table of constants for a computation of a run, of which each has the next copy.
+const void* const* weights_of(const tessera_instance& instance, std::int32_t computation);
+
 // ---- Replay (device_replay.cc) ----
 
 // Puts one run of the program into the stream: the calls themselves, or a recording of them where

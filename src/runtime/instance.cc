@@ -263,7 +263,10 @@ std::int32_t set_up(tessera_instance& instance, const tessera_instance_options& 
           instance.vendor_threads.run([&] { return create_instance_states(instance); })) {
     return status;
   }
-  if (program.device_api != nullptr) ask_for_recording(instance);
+  if (program.device_api != nullptr) {
+    if (std::int32_t status = copy_weights(instance, options.weight_copies)) return status;
+    ask_for_recording(instance);
+  }
   for (std::int32_t i = 0; i < program.kept_weight_count; ++i) use_default_weight(instance, i);
   return TESSERA_OK;
 }

@@ -56,11 +56,15 @@ struct DeviceWork {
   Array<Block> outputs;      // results that go to the host, or are the instance's own
   Array<Block> staging;      // pinned: inputs, then outputs
   Array<void*> host_copies;  // of the current run's outputs: where they go; null: nowhere
+  Array<Range>
+      sent_inputs;  // where inputs were copied from, if they are not copied from there again
   // Replay: what the latest run was given, and the recording of it.
   Array<const void*> bound;
   Array<std::int64_t> bound_dims;
   bool bound_once;
   std::int32_t repeats;                      // computations of a run, at least one
+  Block weight_copies;                       // of all constants, one after another, beside the
+  Array<const void*> copied_weights;         // library's own; tables of them, one a copy
   bool replays;                              // until recording has failed
   const tessera_program_extern* unrecorded;  // the first that must not be; null: there is none
   void* graph;

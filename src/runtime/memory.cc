@@ -27,6 +27,7 @@ int32_t tessera_instance_memory(tessera_instance* instance, tessera_memory* memo
     add(work.flag, &all.other_bytes);
     add(work.copies, &all.other_bytes);
     add(work.sent, &all.other_bytes);
+    add(work.weight_copies, &all.other_bytes);
     return copy_versioned(all, memory, "tessera_memory");
   });
 }
