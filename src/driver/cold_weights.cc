@@ -2,6 +2,7 @@
 #include "driver/cold_weights.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <memory>
 
@@ -64,23 +65,33 @@ void flush(std::span<const std::byte>) {}
 void wait() {}
 #endif
 
-// The tables of an entry whose library is loaded, or null.
-const tessera_program* tables_of(const LibraryProgram& program) {
+using Library = std::unique_ptr<void, int (*)(void*)>;
+
+// `flags`: of dlopen, beside those of how names are looked for.
+Library open(const LibraryProgram& program, int flags) {
   const std::string path = std::filesystem::absolute(program.library).string();
-  const std::unique_ptr<void, int (*)(void*)> library(
-      dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD), dlclose);
-  if (library == nullptr) return nullptr;
+  return {dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL | flags), dlclose};
+}
+
+// The tables of an entry, or null.
+const tessera_program* tables_of(const LibraryProgram& program, const Library& library) {
+  if (library == nullptr || program.entry.empty()) return nullptr;
   const auto* tables = static_cast<const tessera_program* const*>(
       dlsym(library.get(), emit::program_of_entry(program.entry).c_str()));
   return tables != nullptr ? *tables : nullptr;
 }
 
+constexpr int kMostCopies = 32;  // no more is computed in a row
+// Caches keep some of what is read in turns, however much it is.
+constexpr double kTimesCache = 1.5;
+
 }  // namespace
 
 ColdWeights ColdWeights::of(const LibraryProgram& program, std::uint64_t model_bytes) {
   const std::uint64_t most = bytes_that_caches_hold();
-  if (program.entry.empty() || model_bytes <= most) return {};
-  const tessera_program* tables = tables_of(program);
+  if (model_bytes <= most) return {};
+  const Library library = open(program, RTLD_NOLOAD);
+  const tessera_program* tables = tables_of(program, library);
   if (tables == nullptr || tables->weights == nullptr) return {};
   ColdWeights cold;
   for (std::int32_t i = 0; i < tables->constant_count; ++i) {
@@ -89,6 +100,22 @@ ColdWeights ColdWeights::of(const LibraryProgram& program, std::uint64_t model_b
     if (c.bytes > 0) cold.weights_.emplace_back(begin, c.bytes);
   }
   return cold.bytes() <= most ? cold : ColdWeights();
+}
+
+int copies_beyond(std::uint64_t cache_bytes, std::uint64_t weight_bytes) {
+  if (weight_bytes * kMostCopies < cache_bytes) return 1;
+  const double wanted =
+      kTimesCache * static_cast<double>(cache_bytes) / static_cast<double>(weight_bytes);
+  return static_cast<int>(std::clamp(std::ceil(wanted), 1.0, double{kMostCopies}));
+}
+
+std::uint64_t weight_bytes(const LibraryProgram& program) {
+  const Library library = open(program, 0);
+  const tessera_program* tables = tables_of(program, library);
+  if (tables == nullptr) return 0;
+  std::uint64_t bytes = 0;
+  for (std::int32_t i = 0; i < tables->constant_count; ++i) bytes += tables->constants[i].bytes;
+  return bytes;
 }
 
 void ColdWeights::evict() const {

@@ -29,4 +29,12 @@ class ColdWeights {
   std::vector<std::span<const std::byte>> weights_;
 };
 
+// The same on a device, whose caches cannot be emptied beside a run: computations in a row take
+// turns in copies of the weights. How many, so that they are more than a cache of `cache_bytes`
+// holds; 1 where the weights are so many that a computation leaves its first ones in memory, or so
+// few that no number of copies would help.
+int copies_beyond(std::uint64_t cache_bytes, std::uint64_t weight_bytes);
+// Of all weights of an entry of a file, which is loaded for it; 0 of what is none.
+std::uint64_t weight_bytes(const LibraryProgram& program);
+
 }  // namespace tessera::driver

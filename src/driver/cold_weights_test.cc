@@ -55,6 +55,10 @@ TEST_F(ColdWeightsTest, AreThoseOfAProgramAlone) {
   const EntryFile both = file();
   const LibraryProgram few = both.programs().at("few"), many = both.programs().at("many");
   EXPECT_EQ(ColdWeights::of(few, kMany).bytes(), 0u) << "before it is loaded";
+  EXPECT_EQ(weight_bytes(few), 4000u);
+  EXPECT_EQ(weight_bytes(many), 12000u);
+  EXPECT_EQ(weight_bytes({many.library}), 0u);
+  EXPECT_EQ(weight_bytes({"nothing.so", "few"}), 0u);
   const auto session =
       value_of(exec::Session::open_library(many.library, {}, emit::create_function("many")));
   EXPECT_EQ(ColdWeights::of(few, kMany).bytes(), 4000u);
@@ -67,6 +71,16 @@ TEST_F(ColdWeightsTest, AreThoseOfAProgramAlone) {
   ColdWeights::of(many, kMany).evict();
   const std::vector<Tensor> after = value_of(session->run(x));
   EXPECT_TRUE(std::ranges::equal(before.at(0).blob->bytes(), after.at(0).blob->bytes()));
+}
+
+TEST(CopiesOfWeights, AreMoreThanACacheHolds) {
+  constexpr std::uint64_t kMiB = 1 << 20, kCache = 60 * kMiB;
+  EXPECT_EQ(copies_beyond(kCache, 8 * kMiB), 12);
+  EXPECT_EQ(copies_beyond(kCache, 60 * kMiB), 2);
+  EXPECT_EQ(copies_beyond(kCache, 90 * kMiB), 1) << "the last ones take the place of the first";
+  EXPECT_EQ(copies_beyond(kCache, 2 * kMiB), 32) << "no more is computed in a row";
+  EXPECT_EQ(copies_beyond(kCache, kMiB), 1) << "all copies would stay in the cache";
+  EXPECT_EQ(copies_beyond(kCache, 0), 1);
 }
 
 }  // namespace

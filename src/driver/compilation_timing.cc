@@ -4,30 +4,39 @@
 #include "types/target_list.h"
 
 namespace tessera::driver {
+namespace {
 
-// A device that does nothing for a while slows down.
+// Bytes of a model's weights that second-level caches of GPUs hold. Records must tell without the
+// GPU whether weights were read from its memory, so it is one number for all.
+constexpr std::uint64_t kMostOfGpuCaches = 64ULL << 20;
+
+}  // namespace
+
 ProgramTiming timing_of_models(const CompileOptions& options) {
-  constexpr double kWarmUp = 0.05;
+  constexpr double kWarmUp = 0.05, kSettle = 0.2;
   ProgramTiming how{.threads = options.threads, .silence_s = options.tuning.silence_s};
   if (compute_target(options.targets).device() != DeviceType::kCpu) {
     how.warm_up = kWarmUp;
+    how.settle = kSettle;
     how.on_gpu = true;
   }
   return how;
 }
 
-// The first kernel of a run begins later than those that follow another; what the host's caches
-// hold is nothing to a device.
+// The first kernel of a run begins later than those that follow another.
 ProgramTiming timing_of_parts(const CompileOptions& options, std::uint64_t model_bytes) {
   constexpr int kInARow = 8;
   ProgramTiming how = timing_of_models(options);
   how.largest_share = options.tuning.largest_share;
-  if (how.on_gpu) {
-    how.repeats = kInARow;
-  } else {
-    how.model_bytes = model_bytes;
-  }
+  if (how.on_gpu) how.repeats = kInARow;
+  if (!how.on_gpu || model_bytes > kMostOfGpuCaches) how.model_bytes = model_bytes;
   return how;
+}
+
+std::string how_timed(const CompileOptions& options, std::uint64_t model_bytes) {
+  const ProgramTiming how = timing_of_parts(options, model_bytes);
+  if (!how.on_gpu) return "";
+  return how.model_bytes > 0 ? "sustained, weights of memory" : "sustained";
 }
 
 }  // namespace tessera::driver

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "driver/options.h"
 #include "driver/program_timing.h"
@@ -14,5 +15,8 @@ namespace tessera::driver {
 ProgramTiming timing_of_parts(const CompileOptions& options, std::uint64_t model_bytes);
 // Whole models.
 ProgramTiming timing_of_models(const CompileOptions& options);
+// What keys of records of such times say, beside the machine, so that times which are no longer
+// measured in the same way are not taken for each other. `model_bytes` as above.
+std::string how_timed(const CompileOptions& options, std::uint64_t model_bytes = 0);
 
 }  // namespace tessera::driver

@@ -80,6 +80,8 @@ MeasuredCosts::MeasuredCosts(const CompileOptions& options,
       services_(std::move(services)),
       begin_(std::chrono::steady_clock::now()) {
   build_options_.dump_dir.clear();
+  const std::string how = how_timed(options, model_bytes);
+  if (!how.empty()) how_timed_ = ", " + how;
 }
 
 Result<Cost> MeasuredCosts::estimate(const collage::CandidateProgram& program) {
@@ -134,7 +136,7 @@ MeasuredCosts::Job MeasuredCosts::job_of(const collage::CandidateProgram& progra
   const relay::Function& main = program.module.functions.at("main");
   job.key = {fmt::format("{}{}", kKeysOfCosts,
                          job.choice != nullptr ? job.choice->backend->name() : "native"),
-             version_of(job.choice, main) + how_weighed(options_.tuning.largest_share),
+             version_of(job.choice, main) + how_weighed(options_.tuning.largest_share) + how_timed_,
              services_.device, services_.toolchain.identity(),
              workload_text(main, collage::program_text(main, program.module.constants))};
   job.numbers = job.key.workload + values_of_constants(main, program.module.constants);
@@ -268,9 +270,10 @@ Result<void> MeasuredCosts::tune(const Module& module, const byoc::BackendChoice
 Result<schedule::MeasuredAlgorithms> MeasuredCosts::algorithms_of(const Module& module) {
   TESSERA_TRY(std::vector<AlgorithmTask> tasks, algorithm_tasks(module, services_.code));
   if (tasks.empty()) return schedule::MeasuredAlgorithms();
-  TESSERA_TRY_VOID(measure_algorithms(std::move(tasks), module,
-                                      {services_.code, services_.toolchain, services_.records,
-                                       services_.device, timing(), kTuningShare * seconds_left()}));
+  TESSERA_TRY_VOID(
+      measure_algorithms(std::move(tasks), module,
+                         {services_.code, services_.toolchain, services_.records, services_.device,
+                          timing_of_parts(options_, model_bytes_), kTuningShare * seconds_left()}));
   return recorded_algorithms(services_.records, services_.device);
 }
 

@@ -80,11 +80,11 @@ class MeasuredCosts final : public collage::CostEstimator {
   Result<schedule::MeasuredAlgorithms> algorithms_of(const Module& module);
   Result<void> build_and_keep(std::span<Job* const> jobs);
   void run(std::span<Job* const> jobs);
-  void set_cost(Job& job, const tune::Measured& measured) const;
+  static void set_cost(Job& job, const tune::Measured& measured);
   Result<void> measure_again(std::vector<Job>& jobs);
   Result<void> look_again(std::vector<Job>& jobs);
   bool is_of_one_size(const LibraryProgram& program) const;
-  ProgramTiming timing() const { return timing_of_parts(options_, model_bytes_); }
+  ProgramTiming timing() const;
   double seconds_left() const;
 
   const CompileOptions& options_;
@@ -92,6 +92,7 @@ class MeasuredCosts final : public collage::CostEstimator {
   std::vector<byoc::BackendChoice> choices_;
   byoc::BackendChoice rest_;
   std::uint64_t model_bytes_;
+  std::string how_timed_;  // at the end of versions in keys
   Services services_;
   std::chrono::steady_clock::time_point begin_;
   std::string command_;  // that measures

@@ -23,11 +23,17 @@ const tune::Measured& median(std::vector<tune::Measured>& all) {
 
 }  // namespace
 
+ProgramTiming MeasuredCosts::timing() const {
+  ProgramTiming how = timing_of_parts(options_, model_bytes_);
+  how.run = run_seconds_;
+  return how;
+}
+
 // Chains of kernels that do next to nothing: what a run takes beside them is where the line through
 // their times begins.
 Result<void> MeasuredCosts::measure_run() {
-  const tune::RecordKey key{std::string(kRun), "", services_.device, services_.toolchain.identity(),
-                            ""};
+  const tune::RecordKey key{std::string(kRun), how_timed(options_), services_.device,
+                            services_.toolchain.identity(), ""};
   TESSERA_TRY(const tune::Records found, services_.records.find(key));
   if (!found.list.empty()) {
     run_seconds_ = found.list.front().time_us * 1e-6;
@@ -65,15 +71,10 @@ void MeasuredCosts::run(std::span<Job* const> jobs) {
   for (std::size_t i = 0; i < timed.size(); ++i) set_cost(*timed[i], times[i]);
 }
 
-// Of small work a run is nearly all that was measured: then little is certain of the rest.
-void MeasuredCosts::set_cost(Job& job, const tune::Measured& measured) const {
-  constexpr double kLeastShare = 0.05;
+void MeasuredCosts::set_cost(Job& job, const tune::Measured& measured) {
   job.measured = measured;
-  const double seconds = measured.time_us * 1e-6;
-  job.cost =
-      measured.failure.empty()
-          ? Cost::of(std::max(seconds - run_seconds_ / timing().repeats, kLeastShare * seconds))
-          : Cost::invalid(measured.failure);
+  job.cost = measured.failure.empty() ? Cost::of(measured.time_us * 1e-6)
+                                      : Cost::invalid(measured.failure);
 }
 
 // What else runs on the machine slows all of it for seconds, and so the programs that were timed

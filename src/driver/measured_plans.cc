@@ -150,7 +150,8 @@ class PlanRace {
     // All plans by the same: what was measured of generated code before its parts were.
     compilation.take_algorithms_from([&] { return recorded_algorithms(*records_, device_); });
     TESSERA_TRY(plan.lowered, compilation.front_half());
-    plan.key = {"collage plan", "", device_, "", compilation.program_info(plan.lowered).build_id};
+    plan.key = {"collage plan", how_timed(options_), device_, "",
+                compilation.program_info(plan.lowered).build_id};
     return plan;
   }
 

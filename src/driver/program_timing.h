@@ -40,15 +40,20 @@ struct RunLimits {
 
 struct ProgramTiming {
   int threads = 0;
-  std::uint64_t model_bytes = 0;  // of all weights: those that caches hold no run finds there
-  double warm_up = 0;             // seconds of runs that do not count
+  // Of all weights, where they are more than caches hold: then no run finds its own there.
+  std::uint64_t model_bytes = 0;
+  double warm_up = 0;  // seconds of runs that do not count
+  // The same for what computes for long on a device, as a whole model does: such work comes to the
+  // limit of the device's power, which then slows its clock.
+  double settle = 0;
+  double run = 0;  // seconds that any run takes beside what it computes: no part of a time
   // What the largest sizes of a range count, where the likely ones count the rest: 0 to 1.
   double largest_share = 0;
-  // Computations of a run on a device. Of many in a row each takes what it takes within a model:
-  // the next kernel is launched while one ends.
+  // Computations of a run on a device, at least. Of many in a row each takes what it takes within a
+  // model: the next kernel is launched while one ends.
   int repeats = 1;
   RunLimits runs = {};  // of each by itself
-  bool on_gpu = false;  // whose turn it is (tune/turn_to_measure.h)
+  bool on_gpu = false;  // whose turn it is (tune/turn_to_measure.h), and where the data stay
   // After so long without a word a program hangs: a first call may make plans for a while.
   double silence_s = 60;
 };

@@ -26,12 +26,15 @@ TEST(TimingRequest, IsReadAsItIsWritten) {
   const LibraryProgram program{"a \"b\".so", "x", {{1, 2}, {}}, {{3, 4}, {}}};
   const TimingRequest request{{{program, {}}, {{}, program, 1e-3}},
                               {1},
-                              {2, 300, 0.5, 0.25, 8, {4, 5, 0.5}},
+                              {2, 300, 0.5, 0.75, 0.125, 0.25, 8, {4, 5, 0.5}, true},
                               Turns{3, {1, 4, 0.125}, 20}};
   const std::string text = to_text(request);
   EXPECT_EQ(to_text(value_of(parse_timing_request(text))), text);
   const TimingRequest read = value_of(parse_timing_request(text));
+  EXPECT_EQ(read.how.settle, 0.75);
+  EXPECT_EQ(read.how.run, 0.125);
   EXPECT_EQ(read.how.runs.most, 5);
+  EXPECT_TRUE(read.how.on_gpu);
   EXPECT_EQ(read.turns->of_turn.seconds, 0.125);
   EXPECT_EQ(read.turns->tolerance, 20);
   EXPECT_EQ(read.programs.at(1).tolerance, 1e-3);

@@ -17,17 +17,20 @@ namespace tessera::driver {
 // What is timed: inputs are bound to it.
 struct TimedSession {
   exec::Session* session = nullptr;
+  int repeats = 1;  // as it was opened with
   ColdWeights weights = {};
 };
 
 struct TimingLimits {
   RunLimits runs = {};
-  double warm_up = 0;  // seconds of runs before them: what a device takes to find its clock
-  int repeats = 1;     // as the sessions were opened with
+  // As in ProgramTiming.
+  double warm_up = 0, settle = 0;
+  double run = 0;
 };
 
 // Seconds of each computation of a session whose inputs are bound: on a device its own time, else
-// the caller's. One run before them, and the warm-up, are not counted.
+// the caller's. One run before them, and the warm-up, are not counted. Of a run that is little more
+// than any takes, a twentieth counts.
 Result<std::vector<double>> time_runs(const TimedSession& timed, const TimingLimits& limits);
 
 // Sessions whose inputs are bound, in turns; null ones are passed over. Prints, as a measuring

@@ -86,10 +86,21 @@ TEST_F(SessionTiming, ATimeIsOfOneComputation) {
   const auto session = good_session();
   constexpr int kRepeats = 1000, kRuns = 50;
   const Clock::time_point begin = Clock::now();
-  const auto seconds = value_of(time_runs({session.get()}, {{kRuns, kRuns, 0}, 0, kRepeats}));
+  const auto seconds = value_of(time_runs({session.get(), kRepeats}, {{kRuns, kRuns, 0}}));
   const std::chrono::duration<double> all = Clock::now() - begin;
   EXPECT_GT(sum(seconds), 0);
   EXPECT_LE(kRepeats * sum(seconds), all.count() * (1 + 1e-9));
+}
+
+// A time is of what is computed: of so little work that is uncertain, and a twentieth is left.
+TEST_F(SessionTiming, WhatAnyRunTakesIsNoPartOfATime) {
+  const auto session = good_session();
+  constexpr RunLimits kRuns = {50, 50, 0};
+  const Clock::time_point begin = Clock::now();
+  const auto seconds = value_of(time_runs({session.get()}, {kRuns, 0, 0, 1e9}));
+  const std::chrono::duration<double> all = Clock::now() - begin;
+  EXPECT_GT(sum(seconds), 0);
+  EXPECT_LE(sum(seconds), 0.05 * all.count() * (1 + 1e-9));
 }
 
 TEST_F(SessionTiming, AllTakeTurns) {

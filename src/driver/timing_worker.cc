@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/timing_worker.h"
 
+#include <algorithm>
+
 #include "driver/run_inputs.h"
 #include "driver/session_timing.h"
 #include "emit/host.h"
+#include "tune/gpu.h"
 
 namespace tessera::driver {
 namespace {
@@ -17,17 +20,36 @@ Result<std::unique_ptr<exec::Session>> open(const LibraryProgram& program,
   return exec::Session::open_library(program.library, options, create);
 }
 
+exec::SessionOptions options_of(const LibraryProgram& program, const ProgramTiming& how) {
+  exec::SessionOptions options = {
+      .threads = how.threads, .repeats = how.repeats, .stay_on_device = how.on_gpu};
+  if (!how.on_gpu || how.model_bytes == 0) return options;
+  const Result<std::uint64_t> cache_bytes = tune::gpu_cache_bytes();
+  if (!cache_bytes) return options;
+  options.weight_copies = copies_beyond(*cache_bytes, weight_bytes(program));
+  options.repeats = std::max(options.repeats, options.weight_copies);
+  return options;
+}
+
+TimingLimits limits_of(const RunLimits& runs, const ProgramTiming& how) {
+  return {runs, how.warm_up, how.settle, how.run};
+}
+
 // A session with inputs of these sizes, ready to be timed.
 struct Ready {
   std::unique_ptr<exec::Session> session;
   RunInputs ran;
+  TimedSession timed;
 };
 Result<Ready> prepare(const LibraryProgram& program, const Shapes& shapes,
                       const ProgramTiming& how) {
   Ready ready;
-  TESSERA_TRY(ready.session, open(program, {.threads = how.threads, .repeats = how.repeats}));
+  const exec::SessionOptions options = options_of(program, how);
+  TESSERA_TRY(ready.session, open(program, options));
   TESSERA_TRY(ready.ran, run_with_random_inputs(*ready.session, shapes));
   TESSERA_TRY_VOID(ready.session->bind(ready.ran.inputs));
+  ready.timed = {ready.session.get(), options.repeats};
+  if (!how.on_gpu) ready.timed.weights = ColdWeights::of(program, how.model_bytes);
   return ready;
 }
 
@@ -41,9 +63,7 @@ Result<Measured> measure_at(const TimedProgram& timed, const Shapes& shapes,
         wrong_numbers(ready.ran.outputs, wanted, timed.tolerance, "generated code's");
     if (!wrong.empty()) return Measured{0, 0, std::move(wrong)};
   }
-  TESSERA_TRY(std::vector<double> seconds,
-              time_runs({ready.session.get(), ColdWeights::of(timed.program, how.model_bytes)},
-                        {how.runs, how.warm_up, how.repeats}));
+  TESSERA_TRY(std::vector<double> seconds, time_runs(ready.timed, limits_of(how.runs, how)));
   const Quartiles q = quartiles(std::move(seconds));
   return Measured{q.median * 1e6, q.spread * 1e6, ""};
 }
@@ -73,12 +93,8 @@ class TurnTaking {
       if (!opened) return tell(request_.left[i], failure(opened.error()));
     }
     std::vector<TimedSession> sessions;
-    for (std::size_t i = 0; i < ready_.size(); ++i) {
-      sessions.push_back({ready_[i].session.get(),
-                          ColdWeights::of(request_.programs[i].program, request_.how.model_bytes)});
-    }
-    const TimingLimits limits{turns_.of_turn, request_.how.warm_up, request_.how.repeats};
-    time_in_turns(sessions, turns_.turns, limits, print_);
+    for (const Ready& ready : ready_) sessions.push_back(ready.timed);
+    time_in_turns(sessions, turns_.turns, limits_of(turns_.of_turn, request_.how), print_);
   }
 
  private:

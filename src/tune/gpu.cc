@@ -21,7 +21,7 @@ using Init = int(unsigned flags);
 using GetCount = int(int* count);
 using GetName = int(char* name, int bytes, int device);
 using GetAttribute = int(int* value, int attribute, int device);
-constexpr int kMultiprocessors = 16, kMajor = 75, kMinor = 76;
+constexpr int kMultiprocessors = 16, kCacheBytes = 38, kMajor = 75, kMinor = 76;
 
 constexpr const char* kRemedy =
     "measure on the machine with the GPU (`tessera tune MODEL --records FILE`), and compile here "
@@ -41,16 +41,22 @@ std::string architecture_of(const std::string& device) {
   return device.substr(0, device.find(' '));
 }
 
-Result<Gpu> ask_driver() {
+// What the driver says of the first GPU.
+struct Driver {
+  GetName* get_name = nullptr;
+  GetAttribute* get = nullptr;
+};
+
+Result<Driver> find_driver() {
   void* driver = dlopen("libcuda.so.1", RTLD_LAZY);  // stays open: it does not like to be closed
   if (driver == nullptr) {
     return no_gpu("there is no NVIDIA driver on this machine (`libcuda.so.1` was not found)");
   }
   auto* init = function<Init>(driver, "cuInit");
   auto* get_count = function<GetCount>(driver, "cuDeviceGetCount");
-  auto* get_name = function<GetName>(driver, "cuDeviceGetName");
-  auto* get = function<GetAttribute>(driver, "cuDeviceGetAttribute");
-  if (init == nullptr || get_count == nullptr || get_name == nullptr || get == nullptr) {
+  const Driver found = {function<GetName>(driver, "cuDeviceGetName"),
+                        function<GetAttribute>(driver, "cuDeviceGetAttribute")};
+  if (init == nullptr || get_count == nullptr || !found.get_name || !found.get) {
     return no_gpu("`libcuda.so.1` is not a driver of NVIDIA's");
   }
   int count = 0;
@@ -61,6 +67,12 @@ Result<Gpu> ask_driver() {
     std::snprintf(why, sizeof why, runtime::kNoneVisible, shown);
     return no_gpu(why);
   }
+  return found;
+}
+
+Result<Gpu> ask_driver() {
+  TESSERA_TRY(const Driver driver, find_driver());
+  const auto& [get_name, get] = driver;
   Gpu gpu;
   char name[256] = "";
   if (get_name(name, sizeof name, 0) != 0 || get(&gpu.multiprocessors, kMultiprocessors, 0) != 0 ||
@@ -99,6 +111,15 @@ Result<Gpu> find_gpu() {
   words >> gpu.major >> gpu.minor >> gpu.multiprocessors;
   std::getline(words >> std::ws, gpu.name);
   return gpu;
+}
+
+Result<std::uint64_t> gpu_cache_bytes() {
+  TESSERA_TRY(const Driver driver, find_driver());
+  int bytes = 0;
+  if (driver.get(&bytes, kCacheBytes, 0) != 0 || bytes < 0) {
+    return no_gpu("the driver does not say how large the GPU's cache is");
+  }
+  return static_cast<std::uint64_t>(bytes);
 }
 
 std::string describe(const Gpu& gpu, const std::string& device) {

@@ -2,6 +2,7 @@
 // The GPU of this machine, as far as records name it.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "diagnostics/diagnostic.h"
@@ -16,6 +17,9 @@ struct Gpu {
 
 // By the driver alone, which is looked for now. Without a GPU: a sentence.
 Result<Gpu> find_gpu();
+
+// Bytes of its second-level cache. This process asks the driver, and is none to fork from then.
+Result<std::uint64_t> gpu_cache_bytes();
 
 // How records call it when code for `device` runs on it, of whose description the architecture
 // counts here: "sm_90a 132 NVIDIA H200" for "sm_90a 132 ".
