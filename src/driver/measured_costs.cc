@@ -36,9 +36,17 @@ std::size_t entries_at_once(int compilers) {
 }
 constexpr double kTuningShare = 0.7;  // of the time that is left for a batch
 
+// Raised when kernels of generated code become faster or slower: what one of before took says
+// nothing of them.
+constexpr const char* kVersionOfGeneratedCode = "generated code 1";
+
 // Of what computes: the vendor library or the kernels, and with which options.
 std::string version_of(const byoc::BackendChoice* choice, const relay::Function& program) {
-  if (choice == nullptr) return may_have_algorithms(program) ? kVersionOfAlgorithms : "";
+  if (choice == nullptr) {
+    const char* algorithms = may_have_algorithms(program) ? kVersionOfAlgorithms : nullptr;
+    return algorithms == nullptr ? kVersionOfGeneratedCode
+                                 : fmt::format("{}, {}", kVersionOfGeneratedCode, algorithms);
+  }
   const auto library = choice->backend->library(choice->target);
   const std::string options = short_text(choice->target);
   return library ? fmt::format("{}, {}", library->version, options) : options;
