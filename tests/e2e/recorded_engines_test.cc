@@ -11,7 +11,7 @@
 namespace tessera::e2e {
 namespace {
 
-constexpr const char* kModel = R"(#[version = "0.0.5"]
+constexpr const char* kTwoRegions = R"(#[version = "0.0.5"]
 def @main(%x: Tensor[(4, 6), float32], %y: Tensor[(4, 6), float32]) {
   %0 = nn.softmax(nn.relu(%x));
   %1 = cumsum(%0, axis=1);
@@ -25,7 +25,7 @@ class RecordedEngines : public ::testing::Test {
     if (!tessera::testing::is_there("nvcc", link::find_cuda_compiler().has_value())) {
       GTEST_SKIP() << "there is no nvcc";
     }
-    command_.share_cache().write("m.relay", kModel);
+    command_.share_cache().write("m.relay", kTwoRegions);
     use_version("10");
     command_.set("LD_LIBRARY_PATH", TESSERA_FAKE_DRIVER).set("FAKE_DRIVER_GPU", "");
   }
@@ -103,9 +103,9 @@ TEST_F(RecordedEngines, AreOfOneVersionAndOneModel) {
   use_version("11");
   expect_no_engine("11.0.0");
   use_version("10");
-  command_.write("m.relay", std::string(kModel) + "// another\n");
+  command_.write("m.relay", std::string(kTwoRegions) + "// another\n");
   library_of({"--records", "r.db", "--no-measure"});
-  std::string other = kModel;
+  std::string other = kTwoRegions;
   other.replace(other.find("nn.relu"), 7, "sigmoid");
   command_.write("m.relay", other);
   expect_no_engine("10.3.0");
