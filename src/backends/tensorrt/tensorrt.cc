@@ -97,10 +97,11 @@ byoc::MadeKey key_of(const relay::Function& region, const Hash128& graph, std::s
 }
 
 Unexpected<Diagnostics> not_on_record(const byoc::MadeKey& key) {
+  const std::string device = key.device.substr(0, key.device.find_last_not_of(' ') + 1);
   return fail(error(Code::kBackendMissing, {},
                     "back end `{}`: the records have no engine of TensorRT {} on a device `{}` for "
                     "`{}`, and nothing may be built",
-                    kName, installation()->version_text(), key.device, key.workload)
+                    kName, installation()->version_text(), device, key.workload)
                   .with_remedy("compile on the machine with the device, with --tune, which keeps "
                                "the engine in the records"));
 }

@@ -69,7 +69,7 @@ TEST(RecordedEngines, OneThatIsMissingIsASentence) {
   const auto compile = [&] { compiled(module_of("nn.relu(%x)"), Target("tensorrt"), &made); };
   std::string why = thrown_by(compile);
   const std::string expected = fmt::format(
-      "the records have no engine of TensorRT {} on a device `sm_90a `", engine_stand_in.version);
+      "the records have no engine of TensorRT {} on a device `sm_90a`", engine_stand_in.version);
   EXPECT_NE(why.find(expected), std::string::npos) << why;
   EXPECT_NE(why.find("compile on the machine with the device, with --tune"), std::string::npos)
       << why;
