@@ -26,6 +26,14 @@ void StateMemory::release(void* memory) const {
   std::free(memory);
 }
 
+bool StateMemory::upload(void* to, const void* from, std::uint64_t bytes, TextBuffer* error) const {
+  if (!copy(to, from, bytes, nullptr, error)) return false;
+  tessera_device_error why = {};
+  if (api_ == nullptr || api_->synchronize(nullptr, &why) == TESSERA_OK) return true;
+  error->add("%s", why.text);
+  return false;
+}
+
 bool StateMemory::copy(void* to, const void* from, std::uint64_t bytes, void* stream,
                        TextBuffer* error) const {
   if (api_ == nullptr) {

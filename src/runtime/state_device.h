@@ -19,6 +19,9 @@ class StateMemory {
   // False: `error` says why.
   [[nodiscard]] bool allocate(std::uint64_t bytes, void** memory, TextBuffer* error) const;
   void release(void* memory) const;
+  // From the host's memory; it is there when this returns.
+  [[nodiscard]] bool upload(void* to, const void* from, std::uint64_t bytes,
+                            TextBuffer* error) const;
   // In the order of the stream's work, from and to memory of the device.
   [[nodiscard]] bool copy(void* to, const void* from, std::uint64_t bytes, void* stream,
                           TextBuffer* error) const;
