@@ -208,12 +208,12 @@ conformance() {
 # record, against the reference.
 libraries() {
   local name target model status=77
-  for name in cublas cudnn cudnn_compiled; do
-    target=${name%_compiled}
+  for name in cublas cublas_float8 cudnn cudnn_compiled; do
+    target=${name%_*}
     "$tessera" backends | grep -q "^$target *available" ||
       { echo "$target is not available here"; continue; }
     [ $status = 77 ] && status=0
-    [ "$name" = "$target" ] || target="$target -runtime_engines"
+    [ $name = cudnn_compiled ] && target="$target -runtime_engines"
     model=tests/gpu/$name.relay
     rm -f "$folder/$name.db"
     "$tessera" compile "$model" -o "$folder/$name.so" --target cuda --target "$target" --verify &&

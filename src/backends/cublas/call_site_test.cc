@@ -2,6 +2,7 @@
 // What happens at run time: sizes that are open, algorithms of another version.
 #include "backends/cublas/runtime/call_site.h"
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -14,7 +15,7 @@ namespace {
 
 Spec dense(std::int64_t m) {
   Spec spec;
-  spec.factors = spec.result = Scalar::kFloat32;
+  spec.a_type = spec.b_type = spec.result = Scalar::kFloat32;
   spec.b_transposed = 1;
   spec.m = m;
   spec.n = 4;
@@ -127,6 +128,68 @@ TEST_F(CallSiteTest, OpenSizesAreAnyAndTheRecordsIsTakenAtItsOwn) {
   EXPECT_EQ(us_, 0);
 }
 
+// Where scales are one for each column alone, there are so many rows at once as there are ones.
+TEST_F(CallSiteTest, RowsWithoutScalesAreTakenAsManyAtATimeAsThereAreOnes) {
+  constexpr std::int64_t kRows = 20, kColumns = 16, kTerms = 16, kOnes = 8;
+  Spec spec = dense(-1);
+  spec.a_type = spec.b_type = Scalar::kFloat8E4M3;
+  spec.sums = Sums::kFastFloat8;
+  spec.scales = Scales::kVectors;
+  spec.b_scale = 2;
+  spec.residual = 3;
+  spec.n = kColumns;
+  spec.k = kTerms;
+  EXPECT_EQ(ones_for(spec), kMostRowsWithOnes);
+  alignas(16) std::uint8_t x[kRows * kTerms], w[kColumns * kTerms];
+  alignas(16) float scales[kColumns], r[kRows * kColumns], y[kRows * kColumns] = {};
+  alignas(16) float ones[kOnes];
+  std::fill_n(ones, kOnes, 1.0f);
+  std::fill_n(w, kColumns * kTerms, std::uint8_t{0x38});                              // 1
+  for (int i = 0; i < kRows * kTerms; ++i) x[i] = i / kTerms % 2 == 0 ? 0x38 : 0x40;  // 1 or 2
+  for (int i = 0; i < kColumns; ++i) scales[i] = static_cast<float>(i);
+  for (int i = 0; i < kRows * kColumns; ++i) r[i] = static_cast<float>(i);
+  std::int64_t shapes[5][2] = {
+      {kRows, kTerms}, {kColumns, kTerms}, {kColumns, 1}, {kRows, kColumns}, {kRows, kColumns}};
+  void* data[5] = {x, w, scales, r, y};
+  tessera_tensor tensors[5] = {}, *pointers[5];
+  for (int i = 0; i < 5; ++i) {
+    tensors[i] = {data[i], {TESSERA_CPU, 0}, 2, {2, 32, 1}, shapes[i], nullptr, 0};
+    pointers[i] = &tensors[i];
+  }
+  OpenedLibrary opened;
+  Library library = opened.get();
+  library.ones = ones;
+  library.ones_count = kOnes;
+  CallSite site(library, spec);
+  TextBuffer error;
+  ASSERT_TRUE(site.create(&error)) << error.text();
+  alignas(64) char workspace[4096 + 256];
+  tessera_call call = {};
+  call.workspace = workspace;
+  const auto now = testing::fake_function<std::uint64_t()>("fake_cublaslt_now_ns");
+  const std::uint64_t begin = now();
+  ASSERT_TRUE(site.run(call, pointers, 5, &error)) << error.text();
+  EXPECT_EQ(static_cast<double>(now() - begin) * 1e-3, 3 * kFirstUs);
+  for (std::int64_t i = 0; i < kRows * kColumns; ++i) {
+    const auto sum = static_cast<float>(kTerms * (i / kColumns % 2 == 0 ? 1 : 2));
+    EXPECT_EQ(y[i], sum * static_cast<float>(i % kColumns) + static_cast<float>(i)) << i;
+  }
+}
+
+TEST_F(CallSiteTest, OnesAreAsManyAsTheOtherSideHas) {
+  Spec spec = dense(5);
+  EXPECT_EQ(ones_for(spec), 0);
+  spec.scales = Scales::kNumbers;
+  EXPECT_EQ(ones_for(spec), 0);
+  spec.scales = Scales::kVectors;
+  spec.a_scale = 2;
+  EXPECT_EQ(ones_for(spec), spec.n);
+  spec.b_scale = 3;
+  EXPECT_EQ(ones_for(spec), 0);
+  spec.a_scale = -1;
+  EXPECT_EQ(ones_for(spec), 5);
+}
+
 TEST_F(CallSiteTest, WithoutAnAlgorithmThereIsASentence) {
   const testing::Setting setting("FAKE_CUBLASLT_LACKS", "1");
   library_ = std::make_unique<OpenedLibrary>();
@@ -141,6 +204,8 @@ TEST(Specs, AreReadAsTheyAreWritten) {
   spec.algorithm[7] = 3;
   spec.alpha = 0.1f;
   spec.activation = Activation::kGelu;
+  spec.scales = Scales::kVectors;
+  spec.a_type = Scalar::kFloat8E5M2;
   char text[kSpecBytes], again[kSpecBytes];
   const std::size_t length = write_spec(spec, text);
   Spec read;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cublas/cublas.h"
 
+#include "backends/cublas/float8.h"
 #include "backends/cublas/fused_patterns.h"
 #include "backends/cublas/library.h"
 #include "backends/cublas/region.h"
@@ -39,7 +40,9 @@ Artifact artifact_of(const std::string& symbol, const Spec& spec) {
 byoc::ExternInfo info_of(const Spec& spec) {
   byoc::ExternInfo info;
   info.workspace_bytes = spec.workspace_bytes + static_cast<std::int64_t>(kWorkspaceAlignBytes);
-  if (spec.sums == Sums::kTf32) info.float32_precision = kFloat16;
+  if (spec.sums == Sums::kTf32 || spec.sums == Sums::kFastFloat8) {
+    info.float32_precision = kFloat16;
+  }
   return info;
 }
 
@@ -66,8 +69,9 @@ class Cublas final : public byoc::Backend {
 
   std::vector<CompositePattern> patterns(const Target&) const override { return fused_patterns(); }
 
-  byoc::Capabilities capabilities(const Target&) const override {
+  byoc::Capabilities capabilities(const Target& target) const override {
     byoc::Capabilities all;
+    all.float8_products = multiplies_float8(target);
     all.int8_products = true;
     all.types_of_16_bits = {kFloat16, kBFloat16};
     return all;

@@ -2,15 +2,13 @@
 #include "backends/cublas/describe.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
-#include "constants/pool.h"
+#include "backends/cublas/epilogue.h"
+#include "backends/cublas/float8.h"
 #include "ops/attrs/conv.h"
-#include "ops/attrs/elementwise.h"
 #include "ops/attrs/matmul.h"
 #include "relay/operator.h"
-#include "relay/patterns/refuse.h"
 
 namespace tessera::backends::cublas {
 namespace {
@@ -19,7 +17,6 @@ using relay::Function;
 using relay::Match;
 using relay::NodeId;
 using relay::Refusal;
-using relay::refuse;
 
 using Why = std::optional<Refusal>;
 
@@ -30,8 +27,9 @@ struct Transposed {
 };
 Transposed transposed(const Function& f, NodeId product) {
   const relay::Attrs& attrs = f.as<relay::OpCall>(product)->attrs;
-  if (f.op(product)->name == "nn.dense") return {false, true};
-  if (f.op(product)->name == "nn.matmul") {
+  const std::string_view op = f.op(product)->name;
+  if (op == "nn.dense" || op == "qnn.dense_float8") return {false, true};
+  if (op == "nn.matmul") {
     const auto a = relay::read_attrs<ops::MatmulAttrs>(attrs);
     return {a.transpose_a, a.transpose_b};
   }
@@ -172,6 +170,8 @@ Why describe_types(const Match& match, const Target& target, Description& d) {
   const Function& f = *match.function;
   const DType a = f.type(d.a).dtype(), b = f.type(d.b).dtype(), result = f.type(match.root).dtype();
   if (a != b) return Refusal{fmt::format("the factors are {} and {}", to_string(a), to_string(b))};
+  if (f.op(match.find("core"))->name == "qnn.dense_float8")
+    return describe_float8(match, target, d);
   const auto factors = scalar_of(a), given = scalar_of(result);
   const bool is_of_16_bits = a == kFloat16 || a == kBFloat16;
   const bool is_possible = (is_of_16_bits && (result == a || result == kFloat32)) ||
@@ -181,121 +181,12 @@ Why describe_types(const Match& match, const Target& target, Description& d) {
     return Refusal{
         fmt::format("there is no product of {} that gives {}", to_string(a), to_string(result))};
   }
-  d.spec.factors = *factors;
+  d.spec.a_type = d.spec.b_type = *factors;
   d.spec.result = *given;
   d.spec.sums = a == kInt8
                     ? Sums::kInt32
                     : (a == kFloat32 && target.get_bool("tf32") ? Sums::kTf32 : Sums::kFloat32);
   return a == kInt8 ? check_integers(d) : std::nullopt;
-}
-
-// ---- What follows the product
-
-const Tensor* constant_of(const Match& match, std::string_view capture) {
-  const NodeId id = match.find(capture);
-  const auto* constant = id ? match.function->as<relay::Constant>(id) : nullptr;
-  if (constant == nullptr) return nullptr;
-  const auto* tensor = std::get_if<Tensor>(&constant->value);
-  return tensor == nullptr && match.pool != nullptr ? &match.pool->resolve(constant->value)
-                                                    : tensor;
-}
-
-std::optional<double> number(const Match& match, std::string_view capture) {
-  const Tensor* tensor = constant_of(match, capture);
-  if (tensor == nullptr || tensor->num_elements() != 1) return std::nullopt;
-  return element_as_double(*tensor, 0);
-}
-
-Why describe_scale(const Match& match, Description& d) {
-  const bool divides = static_cast<bool>(match.find("divisor"));
-  if (!divides && !match.find("alpha")) return std::nullopt;
-  const auto factor = number(match, divides ? "divisor" : "alpha");
-  if (!factor) return Refusal{"the factor after the product is not a number"};
-  d.spec.alpha = static_cast<float>(divides ? 1 / *factor : *factor);
-  if (!std::isfinite(d.spec.alpha)) return Refusal{"the factor after the product is not finite"};
-  return std::nullopt;
-}
-
-// One value for each column?
-bool is_bias(const Shape& shape, const Shape& result) {
-  return !shape.empty() && shape.size() <= result.size() && shape.back() == result.back() &&
-         std::all_of(shape.begin(), shape.end() - 1, [](const Dim& d) { return d == Dim(1); });
-}
-
-Why add_summand(const Match& match, NodeId summand, Description& d) {
-  const Function& f = *match.function;
-  const Type &type = f.type(summand), &result = f.type(match.root);
-  if (type.dtype() != result.dtype()) {
-    return Refusal{
-        fmt::format("{} is added to {}", to_string(type.dtype()), to_string(result.dtype()))};
-  }
-  if (!d.bias && is_bias(type.shape(), result.shape())) {
-    d.bias = summand;
-  } else if (!d.residual && type.shape() == result.shape()) {
-    d.residual = summand;
-  } else {
-    return Refusal{
-        fmt::format("what is added has the shape {}, neither one value for each column nor "
-                    "the product's shape",
-                    to_string(type.shape()))};
-  }
-  return std::nullopt;
-}
-
-Why describe_summands(const Match& match, Description& d) {
-  const Function& f = *match.function;
-  if (const NodeId add = match.find("bias_add")) {
-    const std::int64_t axis =
-        relay::read_attrs<ops::BiasAddAttrs>(f.as<relay::OpCall>(add)->attrs).axis;
-    const auto rank = static_cast<std::int64_t>(f.type(add).shape().size());
-    if (axis != -1 && axis != rank - 1) return Refusal{"the bias is not one of columns"};
-  }
-  for (const char* capture : {"first", "second"}) {
-    const NodeId summand = match.find(capture);
-    if (!summand) continue;
-    if (auto why = add_summand(match, summand, d)) return why;
-  }
-  return std::nullopt;
-}
-
-// What is written as a number of sixteen bits is near it.
-bool is_near(const std::optional<double>& value, double wanted) {
-  constexpr double kRounding = 4e-3;
-  return value && std::abs(*value - wanted) <= kRounding * std::abs(wanted);
-}
-
-Why describe_activation(const Match& match, Description& d) {
-  if (match.find("relu")) d.spec.activation = Activation::kRelu;
-  if (!match.find("gelu")) return std::nullopt;
-  constexpr double kSlope = 0.7978845608, kCubic = 0.044715;
-  if (!is_near(number(match, "slope"), kSlope) || !is_near(number(match, "cubic"), kCubic) ||
-      !is_near(number(match, "half"), 0.5) || !is_near(number(match, "one"), 1) ||
-      (match.find("exponent") && !is_near(number(match, "exponent"), 3))) {
-    return Refusal{"the numbers around the hyperbolic tangent are not those of GELU"};
-  }
-  if (d.spec.result == Scalar::kFloat32 && d.spec.sums != Sums::kTf32) {
-    return Refusal{"the library's GELU has fewer digits than float32: -tf32 allows that"};
-  }
-  d.spec.activation = Activation::kGelu;
-  return std::nullopt;
-}
-
-Why describe_epilogue(const Match& match, Description& d) {
-  const Function& f = *match.function;
-  const Type &product = f.type(match.find("core")), &result = f.type(match.root);
-  if (product.shape() != result.shape()) return Refusal{"the product is broadcast"};
-  if (auto why = describe_scale(match, d)) return why;
-  if (auto why = describe_summands(match, d)) return why;
-  if (auto why = describe_activation(match, d)) return why;
-  const bool has_any =
-      d.spec.alpha != 1 || d.bias || d.residual || d.spec.activation != Activation::kNone;
-  if (d.spec.sums == Sums::kInt32 && has_any) {
-    return Refusal{"after a product of int8 the library computes nothing else"};
-  }
-  if (product.dtype() != result.dtype() && !match.find("cast") && !match.find("gelu")) {
-    return Refusal{"the type changes after the product"};
-  }
-  return std::nullopt;
 }
 
 std::optional<std::int64_t> number_at(const Dim& size, const std::map<std::string, Dim>& sizes) {
@@ -312,6 +203,16 @@ Expected<Description, Refusal> describe(const Match& match, const Target& target
   if (auto why = describe_types(match, target, d)) return {Unexpected<Refusal>{*why}};
   if (auto why = describe_epilogue(match, d)) return {Unexpected<Refusal>{*why}};
   return d;
+}
+
+std::string architecture(const Target& target) {
+  const std::string& arch = target.get_string("arch");
+  return arch == "auto" ? "sm_90a" : arch;
+}
+
+std::string factors_text(const Spec& spec) {
+  if (spec.a_type == spec.b_type) return word(spec.a_type);
+  return fmt::format("{} by {}", word(spec.a_type), word(spec.b_type));
 }
 
 Spec sized(const Description& d) {
@@ -335,12 +236,13 @@ std::optional<byoc::Workload> workload_of(const Description& d,
   if (std::count(workload.sizes.begin(), workload.sizes.end(), -1) > 0) return std::nullopt;
   const Spec& s = d.spec;
   workload.form = fmt::format("product m={} n={} batch={} k={} {} {} {}{}", m, n, batch,
-                              to_string(d.k), word(s.factors), word(s.result),
+                              to_string(d.k), factors_text(s), word(s.result),
                               s.a_transposed != 0 ? 't' : 'n', s.b_transposed != 0 ? 't' : 'n');
   const auto add = [&](bool is_so, const char* what) {
     if (is_so) workload.form += fmt::format(" {}", what);
   };
-  add(s.sums == Sums::kTf32, "tf32");
+  add(s.sums == Sums::kTf32 || s.sums == Sums::kFastFloat8, word(s.sums));
+  if (s.scales != Scales::kNone) workload.form += fmt::format(" scales={}", word(s.scales));
   add(s.a_repeats != 0, "one_a");
   add(s.b_repeats != 0, "one_b");
   add(static_cast<bool>(d.bias), "bias");

@@ -17,12 +17,18 @@ struct Description {
   // Without sizes, numbers of tensors and an algorithm.
   Spec spec;
   Dim m = 0, n = 0, k = 0, batch = 1;
-  relay::NodeId a, b, bias, residual;  // inputs of the match; the last two may be none
+  relay::NodeId a, b;                              // inputs of the match
+  relay::NodeId bias, residual, a_scale, b_scale;  // likewise, or none
 };
 
-// Captures: "core", the product; "alpha" or "divisor", a constant that it is multiplied or divided
-// by; "first" and "second", what is added to it; "relu"; those of tanh_gelu.
+// "sm_90a": what is measured on.
+std::string architecture(const Target& target);
+
+// Captures: "core", the product, and those of describe_float8 and describe_epilogue.
 Expected<Description, relay::Refusal> describe(const relay::Match& match, const Target& target);
+
+// "float16", or "e4m3fn by e5m2".
+std::string factors_text(const Spec& spec);
 
 // With sizes where all are numbers, -1 else.
 Spec sized(const Description& d);

@@ -24,21 +24,37 @@ Pattern product() {
       .call({wildcard(), wildcard()}, "core");
 }
 
+// With scales, of which constants of one number become part of the library's factor; sums are
+// rounded once where they are wanted in 16 bits.
+Pattern float8_product() {
+  const auto scale = [](const char* number) {
+    return is_constant(number).has_shape({}) | wildcard();
+  };
+  const Pattern core =
+      is_operator("qnn.dense_float8")
+          .call({wildcard(), wildcard(), scale("row_number"), scale("column_number")}, "core");
+  return is_op("cast", {core}, "narrow") | core;
+}
+
 Pattern multiply(const Pattern& x, const Pattern& y) { return is_op("multiply", {x, y}); }
 Pattern cast(const Pattern& x) { return is_op("cast", {x}) | x; }
 
 // x / 2 (1 + tanh(slope (x + cubic x^3))), in float32 or not, in the orders in which exporters
 // write it.
-Pattern tanh_gelu(const Pattern& x) {
+Pattern written_tanh_gelu(const Pattern& x) {
   const Pattern wide = cast(x);
   const Pattern cube =
       is_op("power", {wide, is_constant("exponent")}) | multiply(multiply(wide, wide), wide);
   const Pattern sum = is_op("add", {wide, multiply(cube, is_constant("cubic"))});
   const Pattern inner = multiply(sum, is_constant("slope"));
-  const Pattern one_more = is_op("add", {is_op("tanh", {inner}), is_constant("one")}, "gelu");
+  const Pattern one_more = is_op("add", {is_op("tanh", {inner}), is_constant("one")}, "tanh_form");
   const Pattern half = is_constant("half");
   return cast(multiply(cast(multiply(x, half)) | multiply(wide, half), one_more) |
               multiply(multiply(wide, one_more), half) | multiply(wide, multiply(one_more, half)));
+}
+
+Pattern gelu(const Pattern& x) {
+  return written_tanh_gelu(x) | cast(is_op("nn.gelu_tanh", {cast(x)}, "gelu_tanh"));
 }
 
 // Where the product is in a sum: patterns of their own, since where both operands are products no
@@ -54,11 +70,10 @@ struct Parts {
     return scale + (first != Side::kNone) + (second != Side::kNone) + activation;
   }
   std::string name() const {
-    return fmt::format("cublas.product{}{}{}{}", scale ? "_scale" : "",
-                       first == Side::kNone ? "" : "_add", second == Side::kNone ? "" : "_add",
-                       activation ? "_activation" : "");
+    return fmt::format("product{}{}{}{}", scale ? "_scale" : "", first == Side::kNone ? "" : "_add",
+                       second == Side::kNone ? "" : "_add", activation ? "_activation" : "");
   }
-  Pattern pattern() const;
+  Pattern after(Pattern x) const;
 };
 
 Pattern sum(const Pattern& x, Side side, const char* capture) {
@@ -71,12 +86,11 @@ Pattern scaled(const Pattern& x) {
   return multiply(x, is_constant("alpha")) | is_op("divide", {x, is_constant("divisor")});
 }
 
-Pattern Parts::pattern() const {
-  Pattern x = product();
+Pattern Parts::after(Pattern x) const {
   if (scale) x = scaled(x);
   if (first != Side::kNone) x = sum(x, first, "first");
   if (second != Side::kNone) x = sum(x, second, "second");
-  return activation ? is_op("nn.relu", {x}, "relu") | tanh_gelu(x) : x;
+  return activation ? is_op("nn.relu", {x}, "relu") | gelu(x) : x;
 }
 
 std::vector<Parts> all_parts() {
@@ -106,8 +120,12 @@ std::optional<Refusal> check_product(const Match& match, const Target& given) {
 std::vector<relay::CompositePattern> fused_patterns() {
   std::vector<std::pair<int, relay::CompositePattern>> table;
   for (const Parts& parts : all_parts()) {
+    table.emplace_back(
+        parts.count(),
+        relay::CompositePattern{"cublas." + parts.name(), parts.after(product()), check_product});
     table.emplace_back(parts.count(),
-                       relay::CompositePattern{parts.name(), parts.pattern(), check_product});
+                       relay::CompositePattern{"cublas.float8_" + parts.name(),
+                                               parts.after(float8_product()), check_product});
   }
   // Wider than its factors: the sums are not rounded in between.
   for (const bool scale : {true, false}) {

@@ -34,6 +34,8 @@ Expected<Description, Refusal> describe_region(const relay::Function& region,
     described->spec.b = position(described->b);
     described->spec.bias = position(described->bias);
     described->spec.residual = position(described->residual);
+    described->spec.a_scale = position(described->a_scale);
+    described->spec.b_scale = position(described->b_scale);
     return described;
   }
   return {Unexpected<Refusal>{why}};

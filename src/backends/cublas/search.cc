@@ -8,6 +8,7 @@
 
 #include "backends/cublas/configuration.h"
 #include "backends/cublas/library.h"
+#include "constants/float8.h"
 #include "constants/tensor.h"
 #include "contest/checked_result.h"
 #include "contest/contest.h"
@@ -16,6 +17,8 @@ namespace tessera::backends::cublas {
 namespace {
 
 constexpr double kRoundingTf32 = 1.5e-3;
+// Of sums of thousands of terms in the tensor cores' registers.
+constexpr double kRoundingFastFloat8 = 1e-2;
 
 DType dtype_of(Scalar type) {
   switch (type) {
@@ -29,12 +32,16 @@ DType dtype_of(Scalar type) {
       return kInt8;
     case Scalar::kInt32:
       return kInt32;
+    case Scalar::kFloat8E4M3:
+    case Scalar::kFloat8E5M2:
+      return kUInt8;  // of their codes
   }
   return kFloat32;
 }
 
 double limit_of(const Spec& s) {
   const double usual = contest::usual_limit(dtype_of(s.result));
+  if (s.sums == Sums::kFastFloat8) return std::max(usual, kRoundingFastFloat8);
   return s.sums == Sums::kTf32 ? std::max(usual, kRoundingTf32) : usual;
 }
 
@@ -54,9 +61,24 @@ double activated(Activation activation, double x) {
 struct Operand {
   Tensor host;
   void* device = nullptr;
+  const Float8Format* format = nullptr;  // of codes
 
-  double at(std::int64_t i) const { return element_as_double(host, i); }
+  double at(std::int64_t i) const {
+    const double element = element_as_double(host, i);
+    return format == nullptr ? element : float8_value(*format, static_cast<int>(element));
+  }
 };
+
+std::vector<std::byte> random_codes(std::int64_t count, const Float8Format& format, unsigned seed) {
+  const Tensor numbers({count}, kFloat32,
+                       Blob::adopt(contest::random_numbers(count, kFloat32, 1, seed)));
+  std::vector<std::byte> codes;
+  codes.reserve(static_cast<std::size_t>(count));
+  for (std::int64_t i = 0; i < count; ++i) {
+    codes.push_back(std::byte(float8_code(format, element_as_double(numbers, i), true)));
+  }
+  return codes;
+}
 
 class MeasuredProduct final : public contest::Work {
  public:
@@ -85,6 +107,8 @@ class MeasuredProduct final : public contest::Work {
     o.b = weights_[static_cast<std::size_t>(turn)];
     o.bias = bias_.device;
     o.residual = residual_.device;
+    o.a_scale = a_scale_.device;
+    o.b_scale = b_scale_.device;
     o.d = result_.data();
     o.workspace = workspace_;
     o.workspace_bytes = static_cast<std::size_t>(spec_.workspace_bytes);
@@ -113,15 +137,27 @@ class MeasuredProduct final : public contest::Work {
     void* there = device_.upload(bytes);
     return {Tensor({count}, dtype, Blob::adopt(std::move(bytes))), there};
   }
+  Operand random_factor(std::int64_t count, Scalar type, double scale, unsigned seed) {
+    if (!is_of_float8(type)) return random(count, dtype_of(type), scale, seed);
+    const Float8Format& format = type == Scalar::kFloat8E5M2 ? kFloat8E5M2 : kFloat8E4M3;
+    auto codes = random_codes(count, format, seed);
+    void* there = device_.upload(codes);
+    return {Tensor({count}, kUInt8, Blob::adopt(std::move(codes))), there, &format};
+  }
 
   void make_operands() {
-    const DType factors = dtype_of(spec_.factors), result = dtype_of(spec_.result);
+    const DType result = dtype_of(spec_.result);
     const bool of_integers = spec_.sums == Sums::kInt32;
     const std::int64_t a_matrices = spec_.a_repeats != 0 ? 1 : spec_.batch,
                        b_matrices = spec_.b_repeats != 0 ? 1 : spec_.batch;
-    a_ = random(a_matrices * spec_.m * spec_.k, factors, of_integers ? 4 : 1, 1);
-    b_ = random(b_matrices * spec_.k * spec_.n, factors,
-                of_integers ? 1 : 1 / std::sqrt(static_cast<double>(spec_.k)), 2);
+    const double like_k = 1 / std::sqrt(static_cast<double>(spec_.k));
+    a_ = random_factor(a_matrices * spec_.m * spec_.k, spec_.a_type, of_integers ? 4 : 1, 1);
+    b_ = random_factor(b_matrices * spec_.k * spec_.n, spec_.b_type, of_integers ? 1 : like_k, 2);
+    if (spec_.scales != Scales::kNone) {
+      const bool of_rows = spec_.scales == Scales::kVectors;
+      a_scale_ = random(of_rows ? spec_.m : 1, kFloat32, 1, 5);
+      b_scale_ = random(of_rows ? spec_.n : 1, kFloat32, like_k, 6);
+    }
     if (spec_.bias >= 0) bias_ = random(spec_.n, result, 0.5, 3);
     if (spec_.residual >= 0) {
       residual_ = random(spec_.batch * spec_.m * spec_.n, result, 0.5, 4);
@@ -143,13 +179,18 @@ class MeasuredProduct final : public contest::Work {
       const std::int64_t matrix = row / spec_.m, i = row % spec_.m;
       const std::vector<double> a = row_of_a(matrix, i);
       for (const std::int64_t j : result_.columns()) {
-        const double sum = dot(a, matrix, j) * static_cast<double>(spec_.alpha);
+        const double sum = dot(a, matrix, j) * static_cast<double>(spec_.alpha) * scale(i, j);
         const double bias = spec_.bias >= 0 ? bias_.at(j) : 0;
         const double residual = spec_.residual >= 0 ? residual_.at(row * spec_.n + j) : 0;
         wanted.push_back(activated(spec_.activation, sum + residual + bias));
       }
     }
     result_.want(std::move(wanted));
+  }
+  double scale(std::int64_t i, std::int64_t j) const {
+    if (spec_.scales == Scales::kNone) return 1;
+    const bool of_rows = spec_.scales == Scales::kVectors;
+    return a_scale_.at(of_rows ? i : 0) * b_scale_.at(of_rows ? j : 0);
   }
   std::vector<double> row_of_a(std::int64_t matrix, std::int64_t i) const {
     const std::int64_t first = spec_.a_repeats != 0 ? 0 : matrix * spec_.m * spec_.k;
@@ -177,7 +218,7 @@ class MeasuredProduct final : public contest::Work {
   TextBuffer lack_;
   std::vector<Algorithm> algorithms_;
   std::vector<std::string> ways_;
-  Operand a_, b_, bias_, residual_;
+  Operand a_, b_, bias_, residual_, a_scale_, b_scale_;
   std::vector<void*> weights_;  // copies of B
   void* workspace_ = nullptr;
 };

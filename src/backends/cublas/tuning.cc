@@ -21,11 +21,6 @@ using relay::Refusal;
 
 constexpr std::string_view kBackend = "cublas";
 
-std::string architecture(const Target& target) {
-  const std::string& arch = target.get_string("arch");
-  return arch == "auto" ? "sm_90a" : arch;
-}
-
 // What the description of a device that is measured for begins with; with -model all of it.
 std::string device_text(const Target& target) {
   const std::int64_t given = target.get_int("multiprocessors");
@@ -40,7 +35,7 @@ std::string title_of(const Description& d, const relay::Function& f,
                      const byoc::Workload& workload) {
   std::string title = fmt::format(
       "{}{} x {} x {} {}: {}", d.batch == Dim(1) ? "" : to_string(d.batch) + " of ", to_string(d.m),
-      to_string(d.n), to_string(d.k), word(d.spec.factors), fmt::join(byoc::operators_of(f), ", "));
+      to_string(d.n), to_string(d.k), factors_text(d.spec), fmt::join(byoc::operators_of(f), ", "));
   if (!workload.sizes.empty()) {
     title += fmt::format(", measured at {}", fmt::join(workload.sizes, " x "));
   }

@@ -44,6 +44,18 @@ TEST(Tuning, EqualWorkIsOneTask) {
   EXPECT_TRUE(layer.search);
 }
 
+TEST(Tuning, ScalesAndSumsOfFloat8AreOfTheWork) {
+  const Module module = partitioned(R"(
+def @main(%x: Tensor[(32, 64), uint8], %c_w: Tensor[(64, 64), uint8], %s: Tensor[(32, 1), float32]) {
+  cast(qnn.dense_float8(%x, %c_w, %s, 0.5f, weight_format="e5m2"), dtype="float16")
+})");
+  const auto tasks = tuning_tasks(module, Target("cublas"), {});
+  ASSERT_EQ(tasks.size(), 1u);
+  EXPECT_EQ(tasks[0].workload.text(),
+            "product m=32 n=64 batch=1 k=64 e4m3fn by e5m2 float16 nt fast_float8 scales=vectors");
+  EXPECT_EQ(tasks[0].title, "32 x 64 x 64 e4m3fn by e5m2: qnn.dense_float8, cast");
+}
+
 TEST(Tuning, OpenSizesAreMeasuredAtTheLikelyOnes) {
   const Module module = partitioned(R"(
 def @main(%x: Tensor[(?n, 8, 64), float16], %c_w: Tensor[(64, 64), float16]) {
@@ -72,7 +84,7 @@ struct Told final : byoc::SearchReport {
 
 Spec product(Scalar factors, Scalar result) {
   Spec spec;
-  spec.factors = factors;
+  spec.a_type = spec.b_type = factors;
   spec.result = result;
   spec.sums = factors == Scalar::kInt8 ? Sums::kInt32 : Sums::kFloat32;
   spec.b_transposed = 1;
@@ -94,7 +106,15 @@ TEST(Search, ChecksAndTimesEachAlgorithm) {
   scaled.a_transposed = 1;
   scaled.b_transposed = 0;
   scaled.b_repeats = 1;
-  for (const Spec& spec : {scaled, product(Scalar::kInt8, Scalar::kInt32)}) {
+  Spec float8 = product(Scalar::kFloat8E4M3, Scalar::kFloat16);
+  float8.n = 16;
+  float8.batch = 1;
+  float8.b_type = Scalar::kFloat8E5M2;
+  float8.sums = Sums::kFastFloat8;
+  float8.scales = Scales::kNumbers;
+  Spec of_rows = float8;
+  of_rows.scales = Scales::kVectors;
+  for (const Spec& spec : {scaled, product(Scalar::kInt8, Scalar::kInt32), float8, of_rows}) {
     Told told;
     search_algorithms({spec, "sm_90a"}, testing::fake_device(),
                       {.seconds = 20, .first_valid = false, .skipped = {}}, told);

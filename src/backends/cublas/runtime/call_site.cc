@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cublas/runtime/call_site.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace tessera::backends::cublas {
@@ -26,7 +27,50 @@ bool is_aligned(const void* data) {
   return reinterpret_cast<std::uintptr_t>(data) % kAlignBytes == 0;
 }
 
+bool are_aligned(const Operands& o) {
+  for (const void* data :
+       {o.a, o.b, o.bias, o.residual, o.a_scale, o.b_scale, static_cast<const void*>(o.d)}) {
+    if (!is_aligned(data)) return false;
+  }
+  return true;
+}
+
+std::int64_t bytes_of(Scalar type) {
+  switch (type) {
+    case Scalar::kFloat16:
+    case Scalar::kBFloat16:
+      return 2;
+    case Scalar::kFloat32:
+    case Scalar::kInt32:
+      return 4;
+    case Scalar::kInt8:
+    case Scalar::kFloat8E4M3:
+    case Scalar::kFloat8E5M2:
+      return 1;
+  }
+  return 1;
+}
+
+// Those of the rows from `first` on, of one matrix.
+Operands from_row(const Spec& spec, const Sizes& sizes, Operands o, std::int64_t first) {
+  const std::int64_t results = first * sizes.n * bytes_of(spec.result);
+  o.a = static_cast<const char*>(o.a) + first * sizes.k * bytes_of(spec.a_type);
+  o.d = static_cast<char*>(o.d) + results;
+  if (o.residual != nullptr) o.residual = static_cast<const char*>(o.residual) + results;
+  return o;
+}
+
+// One for each row, of which there are not any number.
+bool has_ones_for_rows(const Spec& spec) {
+  return spec.scales == Scales::kVectors && spec.a_scale < 0;
+}
+
 }  // namespace
+
+std::int64_t ones_for(const Spec& spec) {
+  if (has_ones_for_rows(spec)) return spec.m < 0 ? kMostRowsWithOnes : spec.m;
+  return spec.scales == Scales::kVectors && spec.b_scale < 0 ? spec.n : 0;
+}
 
 CallSite::~CallSite() {
   for (Slot& slot : slots_) product_.drop(&slot.plan);
@@ -96,32 +140,54 @@ bool CallSite::plan_for(const Sizes& sizes, const Plan** plan, TextBuffer* error
   return true;
 }
 
-bool CallSite::run(const tessera_call& call, tessera_tensor** tensors, std::int32_t count,
-                   TextBuffer* error) {
+Operands CallSite::operands_of(const tessera_call& call, tessera_tensor* const* tensors,
+                               const tessera_tensor& result) const {
   const Spec& spec = product_.spec();
-  const tessera_tensor& result = *tensors[count - 1];
-  const Sizes sizes = sizes_of(spec, tensors, result);
-  if (sizes.m == 0 || sizes.n == 0 || sizes.batch == 0) return true;
-  const Plan* plan = nullptr;
-  if (!plan_for(sizes, &plan, error)) return false;
+  const auto data = [&](std::int64_t tensor) {
+    return tensor >= 0 ? data_of(*tensors[tensor]) : nullptr;
+  };
+  const auto scales = [&](std::int64_t tensor) -> const void* {
+    return tensor < 0 && spec.scales == Scales::kVectors ? library_.ones : data(tensor);
+  };
   Operands o;
-  o.a = data_of(*tensors[spec.a]);
-  o.b = data_of(*tensors[spec.b]);
-  if (spec.bias >= 0) o.bias = data_of(*tensors[spec.bias]);
-  if (spec.residual >= 0) o.residual = data_of(*tensors[spec.residual]);
+  o.a = data(spec.a);
+  o.b = data(spec.b);
+  o.bias = data(spec.bias);
+  o.residual = data(spec.residual);
+  o.a_scale = scales(spec.a_scale);
+  o.b_scale = scales(spec.b_scale);
   o.d = data_of(result);
-  if (!is_aligned(o.a) || !is_aligned(o.b) || !is_aligned(o.bias) || !is_aligned(o.residual) ||
-      !is_aligned(o.d)) {
-    error->add("a matrix does not begin at a multiple of %u bytes", kAlignBytes);
-    return false;
-  }
   const auto begin = reinterpret_cast<std::uintptr_t>(call.workspace);
   const std::uintptr_t aligned =
       (begin + kWorkspaceAlignBytes - 1) / kWorkspaceAlignBytes * kWorkspaceAlignBytes;
   o.workspace = reinterpret_cast<void*>(aligned);
   o.workspace_bytes = static_cast<std::size_t>(spec.workspace_bytes);
   o.stream = static_cast<cudaStream_t>(call.stream);
-  return product_.run(*plan, o, error);
+  return o;
+}
+
+bool CallSite::run(const tessera_call& call, tessera_tensor** tensors, std::int32_t count,
+                   TextBuffer* error) {
+  const Spec& spec = product_.spec();
+  const tessera_tensor& result = *tensors[count - 1];
+  const Sizes all = sizes_of(spec, tensors, result);
+  if (all.m == 0 || all.n == 0 || all.batch == 0) return true;
+  const Operands operands = operands_of(call, tensors, result);
+  if (!are_aligned(operands)) {
+    error->add("a matrix does not begin at a multiple of %u bytes", kAlignBytes);
+    return false;
+  }
+  Sizes part = all;
+  if (has_ones_for_rows(spec)) part.m = std::min(all.m, library_.ones_count);
+  for (std::int64_t first = 0; first < all.m; first += part.m) {
+    part.m = std::min(part.m, all.m - first);
+    const Plan* plan = nullptr;
+    if (!plan_for(part, &plan, error) ||
+        !product_.run(*plan, from_row(spec, all, operands, first), error)) {
+      return false;
+    }
+  }
+  return true;
 }
 
 }  // namespace tessera::backends::cublas

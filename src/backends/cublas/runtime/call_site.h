@@ -4,6 +4,7 @@
 #pragma once
 
 #include "backends/cublas/runtime/product.h"
+#include "runtime/state_device.h"
 #include "tessera/call.h"
 
 namespace tessera::backends::cublas {
@@ -12,7 +13,16 @@ struct Library {
   Api api = {};
   cublasLtHandle_t handle = nullptr;
   std::size_t version = 0;
+  // As many as the products of the model need, for those with scales of rows or columns alone.
+  runtime::StateMemory memory{nullptr};
+  void* ones = nullptr;  // float32, of the device
+  std::int64_t ones_count = 0;
 };
+
+// Of rows whose number is open, so many are multiplied at once.
+inline constexpr std::int64_t kMostRowsWithOnes = 1 << 16;
+// How many ones a product reads, at most.
+std::int64_t ones_for(const Spec& spec);
 
 class CallSite {
  public:
@@ -42,6 +52,8 @@ class CallSite {
   bool takes_own_algorithm(Plan* plan);
   void note(const char* why);
   bool plan_for(const Sizes& sizes, const Plan** plan, TextBuffer* error);
+  Operands operands_of(const tessera_call& call, tessera_tensor* const* tensors,
+                       const tessera_tensor& result) const;
 
   const Library& library_;
   Product product_;

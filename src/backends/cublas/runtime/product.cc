@@ -8,6 +8,9 @@ namespace {
 
 constexpr int kMostAlgorithms = 32;
 
+// Stands for a tensor until there is one: it tells how it will be aligned.
+const void* const kNobodyReads = reinterpret_cast<const void*>(std::uintptr_t{kAlignBytes});
+
 cudaDataType_t library_type(Scalar type) {
   switch (type) {
     case Scalar::kFloat16:
@@ -20,6 +23,10 @@ cudaDataType_t library_type(Scalar type) {
       return CUDA_R_8I;
     case Scalar::kInt32:
       return CUDA_R_32I;
+    case Scalar::kFloat8E4M3:
+      return CUDA_R_8F_E4M3;
+    case Scalar::kFloat8E5M2:
+      return CUDA_R_8F_E5M2;
   }
   return CUDA_R_32F;
 }
@@ -81,10 +88,33 @@ bool Product::describe(TextBuffer* error) {
       !set(CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue, error)) {
     return false;
   }
-  if (spec_.bias < 0) return true;
-  // Nobody reads there yet: it tells how biases will be aligned.
-  bias_ = reinterpret_cast<const void*>(std::uintptr_t{kAlignBytes});
-  return set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias_, sizeof bias_, error);
+  if (spec_.is_float8() && !describe_float8(error)) return false;
+  return spec_.bias < 0 || point(CUBLASLT_MATMUL_DESC_BIAS_POINTER, kNobodyReads, &bias_, error);
+}
+
+// The library's first factor is B.
+bool Product::describe_float8(TextBuffer* error) {
+  const std::int8_t is_fast = spec_.sums == Sums::kFastFloat8 ? 1 : 0;
+  if (!set(CUBLASLT_MATMUL_DESC_FAST_ACCUM, &is_fast, sizeof is_fast, error)) return false;
+  if (spec_.scales == Scales::kVectors) {
+    const std::int32_t mode = CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F;
+    if (!set(CUBLASLT_MATMUL_DESC_A_SCALE_MODE, &mode, sizeof mode, error) ||
+        !set(CUBLASLT_MATMUL_DESC_B_SCALE_MODE, &mode, sizeof mode, error)) {
+      return false;
+    }
+  }
+  const auto begin = [&](std::int64_t tensor) {
+    return tensor >= 0 || spec_.scales == Scales::kVectors ? kNobodyReads : nullptr;
+  };
+  return point(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, begin(spec_.b_scale), &b_scale_, error) &&
+         point(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, begin(spec_.a_scale), &a_scale_, error);
+}
+
+bool Product::point(cublasLtMatmulDescAttributes_t attribute, const void* to, const void** last,
+                    TextBuffer* error) {
+  if (to == *last) return true;
+  *last = to;
+  return set(attribute, last, sizeof *last, error);
 }
 
 bool Product::prefer(TextBuffer* error) {
@@ -122,8 +152,8 @@ bool Product::lay_out(const Sizes& s, Plan* plan, TextBuffer* error) const {
   };
   plan->sizes = s;
   const bool at = spec_.a_transposed != 0, bt = spec_.b_transposed != 0;
-  make(&plan->a, spec_.factors, at ? s.k : s.m, at ? s.m : s.k, spec_.a_repeats != 0);
-  make(&plan->b, spec_.factors, bt ? s.n : s.k, bt ? s.k : s.n, spec_.b_repeats != 0);
+  make(&plan->a, spec_.a_type, at ? s.k : s.m, at ? s.m : s.k, spec_.a_repeats != 0);
+  make(&plan->b, spec_.b_type, bt ? s.n : s.k, bt ? s.k : s.n, spec_.b_repeats != 0);
   make(&plan->d, spec_.result, s.m, s.n, false);
   return status == CUBLAS_STATUS_SUCCESS || fail(api_, error, "makes no layout", status);
 }
@@ -166,9 +196,10 @@ bool Product::check(const Plan& plan, const cublasLtMatmulAlgo_t& algorithm,
 }
 
 bool Product::run(const Plan& plan, const Operands& o, TextBuffer* error) {
-  if (spec_.bias >= 0 && o.bias != bias_) {
-    if (!set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, &o.bias, sizeof o.bias, error)) return false;
-    bias_ = o.bias;
+  if (!point(CUBLASLT_MATMUL_DESC_BIAS_POINTER, o.bias, &bias_, error) ||
+      !point(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, o.b_scale, &b_scale_, error) ||
+      !point(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, o.a_scale, &a_scale_, error)) {
+    return false;
   }
   const float alpha = spec_.alpha, beta = o.residual != nullptr ? 1 : 0;
   const std::int32_t one = 1, zero = 0;

@@ -39,6 +39,7 @@ struct Algorithm {
 
 struct Operands {
   const void *a = nullptr, *b = nullptr, *bias = nullptr, *residual = nullptr;
+  const void *a_scale = nullptr, *b_scale = nullptr;  // null: 1, where scales are numbers
   void* d = nullptr;
   void* workspace = nullptr;
   std::size_t workspace_bytes = 0;
@@ -71,14 +72,18 @@ class Product {
   bool set(cublasLtMatmulDescAttributes_t attribute, const void* value, std::size_t bytes,
            TextBuffer* error);
   bool describe(TextBuffer* error);
+  bool describe_float8(TextBuffer* error);
   bool prefer(TextBuffer* error);
+  bool point(cublasLtMatmulDescAttributes_t attribute, const void* to, const void** last,
+             TextBuffer* error);
 
   const Api& api_;
   cublasLtHandle_t handle_;
   Spec spec_;
   cublasLtMatmulDesc_t operation_ = nullptr;
   cublasLtMatmulPreference_t preference_ = nullptr;
-  const void* bias_ = nullptr;  // that the operation has
+  // That the operation has.
+  const void *bias_ = nullptr, *a_scale_ = nullptr, *b_scale_ = nullptr;
 };
 
 }  // namespace tessera::backends::cublas

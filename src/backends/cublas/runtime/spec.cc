@@ -9,9 +9,11 @@
 namespace tessera::backends::cublas {
 namespace {
 
-constexpr const char* kScalarWords[] = {"float16", "bfloat16", "float32", "int8", "int32"};
-constexpr const char* kSumsWords[] = {"float32", "tf32", "int32"};
+constexpr const char* kScalarWords[] = {"float16", "bfloat16", "float32", "int8",
+                                        "int32",   "e4m3fn",   "e5m2"};
+constexpr const char* kSumsWords[] = {"float32", "tf32", "int32", "fast_float8"};
 constexpr const char* kActivationWords[] = {"none", "relu", "gelu"};
+constexpr const char* kScalesWords[] = {"none", "numbers", "vectors"};
 
 template <class T, std::size_t count>
 bool find(const char* text, const char* const (&words)[count], T* value) {
@@ -25,6 +27,7 @@ bool find(const char* text, const char* const (&words)[count], T* value) {
 bool read(const char* text, Scalar* value) { return find(text, kScalarWords, value); }
 bool read(const char* text, Sums* value) { return find(text, kSumsWords, value); }
 bool read(const char* text, Activation* value) { return find(text, kActivationWords, value); }
+bool read(const char* text, Scales* value) { return find(text, kScalesWords, value); }
 bool read(const char* text, std::int64_t* value) {
   char* end = nullptr;
   *value = std::strtoll(text, &end, 10);
@@ -51,6 +54,7 @@ bool set(const char* name, const char* value, Spec* spec) {
 const char* word(Scalar value) { return kScalarWords[static_cast<int>(value)]; }
 const char* word(Sums value) { return kSumsWords[static_cast<int>(value)]; }
 const char* word(Activation value) { return kActivationWords[static_cast<int>(value)]; }
+const char* word(Scales value) { return kScalesWords[static_cast<int>(value)]; }
 
 bool Spec::has_algorithm() const {
   for (const std::uint64_t part : algorithm) {

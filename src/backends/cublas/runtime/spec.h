@@ -12,15 +12,33 @@ namespace tessera::backends::cublas {
 
 using runtime::TextBuffer;
 
-enum class Scalar : std::uint8_t { kFloat16, kBFloat16, kFloat32, kInt8, kInt32 };
-enum class Sums : std::uint8_t { kFloat32, kTf32, kInt32 };
+enum class Scalar : std::uint8_t {
+  kFloat16,
+  kBFloat16,
+  kFloat32,
+  kInt8,
+  kInt32,
+  kFloat8E4M3,
+  kFloat8E5M2,
+};
+// kFastFloat8: sums of floats of eight bits stay in the tensor cores' registers, which keep fewer
+// digits than float32.
+enum class Sums : std::uint8_t { kFloat32, kTf32, kInt32, kFastFloat8 };
 enum class Activation : std::uint8_t { kNone, kRelu, kGelu };
+// Of factors of eight bits: one number for each matrix, or one for each row of A and for each
+// column of B.
+enum class Scales : std::uint8_t { kNone, kNumbers, kVectors };
+
+inline bool is_of_float8(Scalar type) {
+  return type == Scalar::kFloat8E4M3 || type == Scalar::kFloat8E5M2;
+}
 
 const char* word(Scalar value);
 const char* word(Sums value);
 const char* word(Activation value);
+const char* word(Scales value);
 
-// result = activation(alpha A B + residual + bias)
+// result = activation(alpha scales A B + residual + bias)
 struct Spec {
 #define WORD(name, type) type name = {};
 #define NUMBER(name, usual) std::int64_t name = usual;
@@ -30,6 +48,7 @@ struct Spec {
   std::uint64_t algorithm[8] = {};
 
   bool has_algorithm() const;
+  bool is_float8() const { return is_of_float8(a_type); }
 };
 
 inline constexpr std::size_t kSpecBytes = 1024;  // of a text, at most

@@ -12,6 +12,7 @@
 #include <cublasLt.h>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_fp8.h>
 
 namespace {
 
@@ -20,7 +21,10 @@ struct Operation {
   cudaDataType_t scale;
   std::int32_t transposes_a = CUBLAS_OP_N, transposes_b = CUBLAS_OP_N;
   std::uint32_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
-  const void* bias = nullptr;
+  const void *bias = nullptr, *scale_a = nullptr, *scale_b = nullptr;
+  std::int32_t scale_mode_a = CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F,
+               scale_mode_b = CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F;
+  std::int8_t fast_sums = 0;
 };
 struct Layout {
   cudaDataType_t type;
@@ -48,6 +52,11 @@ cublasStatus_t assign(T& member, const void* value, std::size_t bytes) {
   return CUBLAS_STATUS_SUCCESS;
 }
 
+double of_float8(const void* data, __nv_fp8_interpretation_t format, std::int64_t i) {
+  return __half2float(
+      __half(__nv_cvt_fp8_to_halfraw(static_cast<const __nv_fp8_storage_t*>(data)[i], format)));
+}
+
 double read(const void* data, cudaDataType_t type, std::int64_t i) {
   switch (type) {
     case CUDA_R_16F:
@@ -58,6 +67,10 @@ double read(const void* data, cudaDataType_t type, std::int64_t i) {
       return static_cast<const std::int8_t*>(data)[i];
     case CUDA_R_32I:
       return static_cast<const std::int32_t*>(data)[i];
+    case CUDA_R_8F_E4M3:
+      return of_float8(data, __NV_E4M3, i);
+    case CUDA_R_8F_E5M2:
+      return of_float8(data, __NV_E5M2, i);
     default:
       return static_cast<const float*>(data)[i];
   }
@@ -109,6 +122,13 @@ double dot(const Call& call, std::int64_t matrix, std::uint64_t row, std::uint64
   return sum;
 }
 
+// Of A's scale or B's for a row or column of the result.
+double scale_of(const void* scale, std::int32_t mode, std::uint64_t at) {
+  if (scale == nullptr) return 1;
+  const bool is_vector = mode == CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F;
+  return static_cast<const float*>(scale)[is_vector ? at : 0];
+}
+
 std::uint64_t now_ns = 0;
 
 void compute(const Call& call) {
@@ -119,7 +139,9 @@ void compute(const Call& call) {
       for (std::uint64_t row = 0; row < call.of_d.rows; ++row) {
         const std::int64_t at = matrix * call.of_d.stride + static_cast<std::int64_t>(row) +
                                 static_cast<std::int64_t>(column) * call.of_d.leading;
-        double value = call.alpha * dot(call, matrix, row, column);
+        double value = call.alpha * dot(call, matrix, row, column) *
+                       scale_of(call.op.scale_a, call.op.scale_mode_a, row) *
+                       scale_of(call.op.scale_b, call.op.scale_mode_b, column);
         if (call.beta != 0) value += call.beta * read(call.c, call.of_d.type, at);
         if (has_bias) value += read(call.op.bias, call.of_d.type, static_cast<std::int64_t>(row));
         write(call.d, call.of_d.type, at, activated(call.op.epilogue, value));
@@ -134,8 +156,26 @@ std::vector<Call> recorded;
 
 bool is_aligned(const void* data) { return reinterpret_cast<std::uintptr_t>(data) % 16 == 0; }
 
-// What the real one demands of integers, too.
-bool is_possible(const Operation& op) {
+bool is_float8(cudaDataType_t type) { return type == CUDA_R_8F_E4M3 || type == CUDA_R_8F_E5M2; }
+
+std::uint64_t size_of(cudaDataType_t result) { return result == CUDA_R_32F ? 4 : 2; }
+
+// What the real one demands of floats of eight bits.
+bool is_possible_float8(const Operation& op, const Layout& a, const Layout& b, const Layout& d) {
+  const bool has_vectors = op.scale_mode_a == CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F;
+  const bool has_bias = (op.epilogue & CUBLASLT_EPILOGUE_BIAS) != 0;
+  return is_float8(b.type) && (a.type == CUDA_R_8F_E4M3 || b.type == CUDA_R_8F_E4M3) &&
+         op.transposes_a == CUBLAS_OP_T && op.transposes_b == CUBLAS_OP_N &&
+         op.compute == CUBLAS_COMPUTE_32F && a.rows % 16 == 0 &&
+         d.rows * size_of(d.type) % 16 == 0 && op.scale_mode_a == op.scale_mode_b &&
+         (d.type != CUDA_R_32F || !has_bias) &&
+         (!has_vectors || (op.scale_a != nullptr && op.scale_b != nullptr));
+}
+
+// And of integers.
+bool is_possible(const Operation& op, const Layout& a, const Layout& b, const Layout& d) {
+  if (is_float8(a.type)) return is_possible_float8(op, a, b, d);
+  if (op.scale_a != nullptr || op.scale_b != nullptr || op.fast_sums != 0) return false;
   return op.compute != CUBLAS_COMPUTE_32I ||
          (op.transposes_a == CUBLAS_OP_T && op.transposes_b == CUBLAS_OP_N &&
           op.scale == CUDA_R_32I && op.epilogue == CUBLASLT_EPILOGUE_DEFAULT);
@@ -198,6 +238,11 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t desc,
   if (attribute == CUBLASLT_MATMUL_DESC_TRANSB) return assign(op.transposes_b, value, bytes);
   if (attribute == CUBLASLT_MATMUL_DESC_EPILOGUE) return assign(op.epilogue, value, bytes);
   if (attribute == CUBLASLT_MATMUL_DESC_BIAS_POINTER) return assign(op.bias, value, bytes);
+  if (attribute == CUBLASLT_MATMUL_DESC_A_SCALE_POINTER) return assign(op.scale_a, value, bytes);
+  if (attribute == CUBLASLT_MATMUL_DESC_B_SCALE_POINTER) return assign(op.scale_b, value, bytes);
+  if (attribute == CUBLASLT_MATMUL_DESC_A_SCALE_MODE) return assign(op.scale_mode_a, value, bytes);
+  if (attribute == CUBLASLT_MATMUL_DESC_B_SCALE_MODE) return assign(op.scale_mode_b, value, bytes);
+  if (attribute == CUBLASLT_MATMUL_DESC_FAST_ACCUM) return assign(op.fast_sums, value, bytes);
   return CUBLAS_STATUS_INVALID_VALUE;
 }
 
@@ -261,9 +306,10 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
   const auto& p = *reinterpret_cast<Preference*>(preference);
   const Operation& op = operation(desc);
   *count = 0;
-  if (std::getenv("FAKE_CUBLASLT_LACKS") != nullptr || !is_possible(op) ||
-      p.workspace_bytes < kWorkspace || p.align_a != 16 || p.align_b != 16 || p.align_c != 16 ||
-      p.align_d != 16 || p.reductions != CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE) {
+  if (std::getenv("FAKE_CUBLASLT_LACKS") != nullptr ||
+      !is_possible(op, layout(a), layout(b), layout(d)) || p.workspace_bytes < kWorkspace ||
+      p.align_a != 16 || p.align_b != 16 || p.align_c != 16 || p.align_d != 16 ||
+      p.reductions != CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE) {
     return CUBLAS_STATUS_NOT_SUPPORTED;
   }
   if (!agree(op, layout(a), layout(b), layout(d))) return CUBLAS_STATUS_INVALID_VALUE;
@@ -309,7 +355,9 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t desc, const
   const std::uint64_t number = algo->data[0];
   if (number < kFirst || number > kFast || workspace_bytes < kWorkspace ||
       reinterpret_cast<std::uintptr_t>(workspace) % 256 != 0 || !is_aligned(a) || !is_aligned(b) ||
-      !is_aligned(c) || !is_aligned(d) || !agree(op, layout(of_a), layout(of_b), layout(of_d))) {
+      !is_aligned(c) || !is_aligned(d) || !is_aligned(op.scale_a) || !is_aligned(op.scale_b) ||
+      !is_possible(op, layout(of_a), layout(of_b), layout(of_d)) ||
+      !agree(op, layout(of_a), layout(of_b), layout(of_d))) {
     return CUBLAS_STATUS_INVALID_VALUE;
   }
   const bool of_integers = op.scale == CUDA_R_32I;
