@@ -201,7 +201,7 @@ Expected<Description, Refusal> describe(const Match& match, const Target& target
     return {Unexpected<Refusal>{*why}};
   }
   if (auto why = describe_types(match, target, d)) return {Unexpected<Refusal>{*why}};
-  if (auto why = describe_epilogue(match, d)) return {Unexpected<Refusal>{*why}};
+  if (auto why = describe_epilogue(match, target, d)) return {Unexpected<Refusal>{*why}};
   return d;
 }
 

@@ -9,6 +9,7 @@
 #include "byoc/composite_match.h"
 #include "ops/attrs/elementwise.h"
 #include "relay/operator.h"
+#include "relay/patterns/gelu.h"
 
 namespace tessera::backends::cublas {
 namespace {
@@ -99,10 +100,24 @@ Why check_numbers_of_tanh_gelu(const Match& match) {
   return Refusal{"the numbers around the hyperbolic tangent are not those of GELU"};
 }
 
-Why describe_activation(const Match& match, Description& d) {
+// The two differ most at -2.7, where this is -0.0094.
+Why check_erf_gelu(const Match& match, const Target& target) {
+  if (match.find("erf_form")) {
+    if (const auto input = relay::input_of_erf_gelu(match); !input) return input.error();
+  }
+  if (target.get_bool("gelu_by_tanh")) return std::nullopt;
+  return Refusal{
+      "the library's GELU is the one by tanh, which this one by erf differs from by up to 0.00048: "
+      "-gelu_by_tanh allows that"};
+}
+
+Why describe_activation(const Match& match, const Target& target, Description& d) {
   if (match.find("relu")) d.spec.activation = Activation::kRelu;
-  if (!match.find("tanh_form") && !match.find("gelu_tanh")) return std::nullopt;
-  if (match.find("tanh_form")) {
+  const bool is_by_erf = match.find("erf_form") || match.find("gelu_erf");
+  if (!is_by_erf && !match.find("tanh_form") && !match.find("gelu_tanh")) return std::nullopt;
+  if (is_by_erf) {
+    if (auto why = check_erf_gelu(match, target)) return why;
+  } else if (match.find("tanh_form")) {
     if (auto why = check_numbers_of_tanh_gelu(match)) return why;
   }
   if (d.spec.result == Scalar::kFloat32 && d.spec.sums != Sums::kTf32) {
@@ -120,7 +135,7 @@ Why check_bias(const Description& d) {
 
 }  // namespace
 
-Why describe_epilogue(const Match& match, Description& d) {
+Why describe_epilogue(const Match& match, const Target& target, Description& d) {
   const Function& f = *match.function;
   const NodeId narrow = match.find("narrow");
   const Type &product = f.type(narrow ? narrow : match.find("core")), &result = f.type(match.root);
@@ -128,7 +143,7 @@ Why describe_epilogue(const Match& match, Description& d) {
   if (auto why = describe_scale(match, d)) return why;
   if (auto why = describe_summands(match, d)) return why;
   if (auto why = check_bias(d)) return why;
-  if (auto why = describe_activation(match, d)) return why;
+  if (auto why = describe_activation(match, target, d)) return why;
   const bool has_any =
       d.spec.alpha != 1 || d.bias || d.residual || d.spec.activation != Activation::kNone;
   if (d.spec.sums == Sums::kInt32 && has_any) {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "backends/cublas/describe.h"
+#include "relay/patterns/gelu.h"
 
 namespace tessera::backends::cublas {
 namespace {
@@ -53,8 +54,11 @@ Pattern written_tanh_gelu(const Pattern& x) {
               multiply(multiply(wide, one_more), half) | multiply(wide, multiply(one_more, half)));
 }
 
+// By erf, too, so that there is a reason why it is not taken.
 Pattern gelu(const Pattern& x) {
-  return written_tanh_gelu(x) | cast(is_op("nn.gelu_tanh", {cast(x)}, "gelu_tanh"));
+  const Pattern wide = cast(x);
+  return written_tanh_gelu(x) | cast(is_op("nn.gelu_tanh", {wide}, "gelu_tanh")) |
+         cast(is_op("nn.gelu", {wide}, "gelu_erf")) | cast(relay::erf_gelu(wide, "erf_form"));
 }
 
 // Where the product is in a sum: patterns of their own, since where both operands are products no
