@@ -2,15 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Products of floats of eight bits against our float16 on one GPU: numbers first, then times.
 
-    fp8.py compile TESSERA FOLDER [OPTIONS OF tessera compile]     needs nvcc, and no GPU
+    fp8.py compile TESSERA FOLDER [--by cublas] [OPTIONS OF tessera compile]
+                                                                   needs nvcc, and no GPU
     fp8.py run FOLDER [--rounds 7]                                 needs a GPU and torch
 
 Two models, with open numbers of rows: a product of 4096 columns and terms, run with 4096 rows, and
 BERT-large's feed-forward network, run with 12288. Each is compiled in float16, with `--weights fp8`
 and scales that runs find (dynamic), and with `--calibrate` (static). Results are compared with the
 same rounding done by torch, and with float32; a line that begins with WRONG is a finding. Times are
-medians of rounds in turns. Weights repeat a block, so that libraries pack well where they must be
-carried.
+medians of rounds in turns. Products are CUTLASS's unless `--by` names another back end. Weights
+repeat a block, so that libraries pack well where they must be carried.
 """
 import argparse
 import statistics
@@ -41,7 +42,7 @@ def @main(%x: Tensor[(?m, 1024), float16]) {
 #[metadata in "ffn.npz"]
 """}
 RULES = ["--weights", "fp8", "--weights", "@first=fp8", "--weights", "@last=fp8"]
-TARGETS = ["--target", "cuda", "--target", "cutlass", "--require", "cutlass", "--precision", "fp16"]
+TARGETS = ["--target", "cuda", "--precision", "fp16"]
 
 
 def constants(name: str) -> list[np.ndarray]:
@@ -59,7 +60,7 @@ def calibration(name: str) -> np.ndarray:
     return np.random.default_rng(9).standard_normal((64, SIZES[name][0][1])).astype(np.float16)
 
 
-def compile_all(command: str, folder: Path, options: list[str]) -> None:
+def compile_all(command: str, folder: Path, by: str, options: list[str]) -> None:
     for name, text in TEXTS.items():
         inputs = folder / f"{name}-inputs"
         inputs.mkdir(parents=True, exist_ok=True)
@@ -69,7 +70,8 @@ def compile_all(command: str, folder: Path, options: list[str]) -> None:
         for form, more in {"fp16": [], "dynamic": RULES,
                            "static": [*RULES, "--calibrate", str(inputs)]}.items():
             subprocess.run([command, "compile", folder / f"{name}.relay", "-o",
-                            folder / f"{name}-{form}.so", *TARGETS, *more, *options], check=True)
+                            folder / f"{name}-{form}.so", *TARGETS, "--target", by, "--require", by,
+                            *more, *options], check=True)
 
 
 def rounded(x, scale, torch):
@@ -153,13 +155,14 @@ def main() -> int:
     compiling = ways.add_parser("compile")
     compiling.add_argument("tessera")
     compiling.add_argument("folder", type=Path)
+    compiling.add_argument("--by", default="cutlass")
     running = ways.add_parser("run")
     running.add_argument("folder", type=Path)
     running.add_argument("--rounds", type=int, default=7)
     options, more = parser.parse_known_args()
     if options.way == "run":
         return run_all(options.folder, options.rounds)
-    compile_all(options.tessera, options.folder, more)
+    compile_all(options.tessera, options.folder, options.by, more)
     return 0
 
 
