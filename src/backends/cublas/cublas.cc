@@ -40,9 +40,9 @@ Artifact artifact_of(const std::string& symbol, const Spec& spec) {
 byoc::ExternInfo info_of(const Spec& spec) {
   byoc::ExternInfo info;
   info.workspace_bytes = spec.workspace_bytes + static_cast<std::int64_t>(kWorkspaceAlignBytes);
-  if (spec.sums == Sums::kTf32 || spec.sums == Sums::kFastFloat8) {
-    info.float32_precision = kFloat16;
-  }
+  // Products of floats of eight bits are added up with about 14 bits inside of an instruction, also
+  // where sums are float32.
+  if (spec.sums == Sums::kTf32 || spec.is_float8()) info.float32_precision = kFloat16;
   return info;
 }
 

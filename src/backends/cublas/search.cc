@@ -17,8 +17,9 @@ namespace tessera::backends::cublas {
 namespace {
 
 constexpr double kRoundingTf32 = 1.5e-3;
-// Of sums of thousands of terms in the tensor cores' registers.
-constexpr double kRoundingFastFloat8 = 1e-2;
+// Of floats of eight bits inside of an instruction, and of sums of thousands of terms that stay in
+// the tensor cores' registers.
+constexpr double kRoundingFloat8 = 1e-3, kRoundingFastFloat8 = 1e-2;
 
 DType dtype_of(Scalar type) {
   switch (type) {
@@ -42,6 +43,7 @@ DType dtype_of(Scalar type) {
 double limit_of(const Spec& s) {
   const double usual = contest::usual_limit(dtype_of(s.result));
   if (s.sums == Sums::kFastFloat8) return std::max(usual, kRoundingFastFloat8);
+  if (s.is_float8()) return std::max(usual, kRoundingFloat8);
   return s.sums == Sums::kTf32 ? std::max(usual, kRoundingTf32) : usual;
 }
 
