@@ -43,16 +43,22 @@ class Layer:
     stride: int = 1
     nchw: bool = False
     images: int = IMAGES
+    dilation: int = 1
 
     @property
     def name(self) -> str:
         kind = "dw" if self.groups == self.channels else f"g{self.groups}"
         return (f"{kind}-{self.channels}-{self.size}-k{self.kernel}s{self.stride}"
+                f"{f'd{self.dilation}' if self.dilation > 1 else ''}"
                 f"{'-nchw' if self.nchw else ''}{f'-n{self.images}' if self.images != 32 else ''}")
 
     @property
+    def padding(self) -> int:
+        return self.dilation * (self.kernel // 2)
+
+    @property
     def result(self) -> int:
-        return (self.size + 2 * (self.kernel // 2) - self.kernel) // self.stride + 1
+        return (self.size - 1) // self.stride + 1  # of windows of odd sizes
 
     @property
     def bytes(self) -> int:
@@ -64,14 +70,15 @@ class Layer:
 
     def relay(self) -> str:
         n, c, s = self.images, self.channels, self.size
-        per, k, pad = c // self.groups, self.kernel, self.kernel // 2
+        per, k, pad, d = c // self.groups, self.kernel, self.padding, self.dilation
         image = f"({n}, {c}, {s}, {s})" if self.nchw else f"({n}, {s}, {s}, {c})"
         weight = f"({c}, {per}, {k}, {k})" if self.nchw else f"({k}, {k}, {per}, {c})"
         layouts = "" if self.nchw else ', data_layout="NHWC", kernel_layout="HWIO"'
         bias = f"({c}, 1, 1)" if self.nchw else f"({c})"
         images = ", ".join(f"%x{i}: Tensor[{image}, float16]" for i in range(self.copies))
         lines = [f"  %{i} = nn.relu(add(nn.conv2d(%x{i}, %w, strides=[{self.stride}, "
-                 f"{self.stride}], padding=[{pad}, {pad}, {pad}, {pad}], groups={self.groups}, "
+                 f"{self.stride}], padding=[{pad}, {pad}, {pad}, {pad}], dilation=[{d}, {d}], "
+                 f"groups={self.groups}, "
                  f"channels={c}, kernel_size=[{k}, {k}]{layouts}), %b));"
                  for i in range(self.copies)]
         results = ", ".join(f"%{i}" for i in range(self.copies))
@@ -127,6 +134,9 @@ LAYERS = [
     Layer(29, 18, 6, stride=2, images=3), Layer(13, 13, 13, 5, images=2),
     Layer(15, 36, 4, images=2), Layer(37, 72, 72, 7, images=2),
     Layer(11, 40, 5, nchw=True, images=2),
+    # groups of other sizes, places of a window that lie apart
+    Layer(28, 192, 4), Layer(14, 256, 4), Layer(29, 256, 16, stride=2, images=3),
+    Layer(17, 384, 16, 5, images=5), Layer(28, 256, 16, dilation=2), Layer(61, 64, 8, images=7),
     # one image
     Layer(56, 128, 32, images=1), Layer(7, 1024, 32, images=1), Layer(56, 96, 96, 7, images=1),
 ]
@@ -292,8 +302,8 @@ class Bench:
         weight = (torch.randn(c, c // g, k, k, device="cuda") / (k * (c // g) ** 0.5)).half()
         bias = torch.randn(c, device="cuda").half()
         wide = weight.contiguous(memory_format=last)
-        convolve = lambda x, w, b=None: torch.nn.functional.conv2d(x, w, b, layer.stride, k // 2, 1,
-                                                                   g)
+        convolve = lambda x, w, b=None: torch.nn.functional.conv2d(
+            x, w, b, layer.stride, layer.padding, layer.dilation, g)
         feeds = {f"x{i}": x if layer.nchw else x.permute(0, 2, 3, 1) for i, x in enumerate(images)}
         feeds["w"] = weight if layer.nchw else weight.permute(2, 3, 1, 0).contiguous()
         feeds["b"] = bias.view(c, 1, 1) if layer.nchw else bias

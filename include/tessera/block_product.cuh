@@ -13,12 +13,16 @@
 namespace tk {
 
 // A tile in shared memory: rows of vectors of eight numbers. Those of neighbouring rows that one
-// access reads lie in different banks.
+// access reads lie in different banks: vectors change places, or rows of other sizes are odd.
 template <int kAcross>  // numbers in a row
 struct vectors_of_tile {
   static constexpr int kVectors = kAcross / 8;
+  static constexpr bool kChange = (kVectors & (kVectors - 1)) == 0;
+  static constexpr int kRow = kChange ? kVectors : kVectors | 1;
   static TK_INLINE_MEMBER int place(int row, int vector) {
-    return row * kVectors + (vector ^ (kVectors >= 8 ? row % 8 : row / 2 % 4));
+    constexpr int kOfLine = kVectors < 8 ? 8 / kVectors : 1;  // rows, before banks repeat
+    constexpr int kPlaces = kVectors < 8 ? kVectors : 8;
+    return row * kRow + (kChange ? vector ^ (row / kOfLine % kPlaces) : vector);
   }
 };
 

@@ -387,5 +387,6 @@ int32_t launch(const tessera_call* call, const char* name, void (*kernel)(P...),
 
 #include "tessera/block_product.cuh"
 #include "tessera/few_rows.cuh"
+#include "tessera/window_product.cuh"
 
 #endif  // TESSERA_KERNEL_CUDA_CUH_

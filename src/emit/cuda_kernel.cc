@@ -199,7 +199,9 @@ void CudaWriter::launch(const tir::For& n) {
   scope_.bounds.set_loop(n.var, n.min, n.extent);
   find_few_rows(n);
   find_block_product(n);
+  find_window_product(n);
   const int threads = few_rows_ ? tir::few_rows_threads(few_rows_->product, few_rows_->columns())
+                      : window_product_          ? tir::kMaxTeamThreads
                       : n.loop == ForKind::kGrid ? tir::kGridThreads
                       : warps_                   ? tir::kWarpThreads * tir::kWarpsOfBlock
                                                  : tir::block_threads(n.body);

@@ -48,7 +48,9 @@ constexpr const char* kGoldens[] = {"cuda_softmax",
                                     "device_few_rows_open",
                                     "device_few_rows_plain",
                                     "device_winograd",
-                                    "device_winograd_channels_last"};
+                                    "device_winograd_channels_last",
+                                    "device_window_product",
+                                    "device_window_product_strided"};
 
 struct CudaKernelTest : ::testing::TestWithParam<const char*> {
   std::string golden() const { return std::string(GetParam()) + ".golden.cu"; }

@@ -16,6 +16,7 @@
 #include "tir/block_product.h"
 #include "tir/few_rows.h"
 #include "tir/prim_func.h"
+#include "tir/window_product.h"
 
 namespace tessera::emit {
 
@@ -52,6 +53,9 @@ class CudaWriter : SourceText {
   // Products of matrices are calls of tessera/block_product.cuh (emit/cuda_block_product.cc).
   void find_block_product(const tir::For& launch);
   void block_product();
+  // Convolutions in groups are calls of tessera/window_product.cuh (emit/cuda_window_product.cc).
+  void find_window_product(const tir::For& launch);
+  void window_product();
   void let(const tir::LetStmt& n);
   void allocate(const tir::Allocate& n);
   void view(const tir::View& n);
@@ -78,6 +82,8 @@ class CudaWriter : SourceText {
   std::optional<tir::FewRowsSums> few_rows_;
   const tir::For* block_product_loop_ = nullptr;
   std::optional<tir::BlockProduct> block_product_;
+  const tir::For* window_product_loop_ = nullptr;
+  std::optional<tir::WindowProduct> window_product_;
   std::map<const tir::BufferNode*, tir::Buffer> shares_;  // what each thread holds a part of
   std::map<const tir::Require*, Source> reports_;         // the parameters that conditions use
 };

@@ -146,6 +146,7 @@ class DeviceScheduler final : public KernelScheduler {
 
   std::optional<Stmt> schedule(const Stmt& s) const {
     Nest nest = peel(s);
+    if (auto grouped = device_grouped(nest, device_)) return grouped;
     if (auto windows = device_windows(nest, device_)) return windows;
     if (auto columns = device_columns(nest, device_)) return columns;
     if (const auto reduction = as_reduction(nest.body)) {

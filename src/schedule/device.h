@@ -67,6 +67,11 @@ DeviceEpilogue device_epilogue(const Nest& nest, const Reduction& reduction,
                                std::span<const tir::Stmt> nests,
                                const std::vector<tir::Buffer>& temporaries);
 
+// Convolutions in groups in floats of 16 bits, channels last and in vectors, with what is made of
+// each element: a block for some places of some groups, in the form of tir/window_product.h, which
+// emitters have tensor cores for.
+std::optional<tir::Stmt> device_grouped(const Nest& nest, const Device& device);
+
 // A sum over windows that no tiles are made for, as a depthwise or grouped convolution is, with
 // what is made of each element: a thread for some neighbours, in registers.
 std::optional<tir::Stmt> device_windows(const Nest& nest, const Device& device);

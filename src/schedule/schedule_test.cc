@@ -505,11 +505,21 @@ INSTANTIATE_TEST_SUITE_P(
                "  nn.relu(add(%0, %b))\n}\n"},
         Golden{"global_mean", "mean(float16[32,56,56,144], axis=[1,2])"},
         Golden{"grouped_conv2d",
-               "nn.conv2d(float16[32,28,28,256], float16[3,3,8,256], groups=32, strides=[2,2], "
+               "nn.conv2d(float16[32,28,28,128], float16[3,3,4,128], groups=32, strides=[2,2], "
                "padding=[1,1,1,1], data_layout=\"NHWC\", kernel_layout=\"HWIO\")"},
         Golden{"grouped_conv2d_of_many_weights",
-               "nn.conv2d(float16[32,14,14,512], float16[3,3,16,512], groups=32, "
+               "nn.conv2d(float32[32,14,14,512], float32[3,3,16,512], groups=32, "
                "padding=[1,1,1,1], data_layout=\"NHWC\", kernel_layout=\"HWIO\")"},
+        Golden{"window_product",
+               "def @main(%x: Tensor[(32, 14, 14, 512), float16],"
+               " %w: Tensor[(3, 3, 16, 512), float16], %b: Tensor[(512), float16],"
+               " %r: Tensor[(32, 14, 14, 512), float16]) {\n"
+               "  %0 = nn.conv2d(%x, %w, padding=[1, 1, 1, 1], groups=32,"
+               " data_layout=\"NHWC\", kernel_layout=\"HWIO\");\n"
+               "  nn.relu(add(add(%0, %b), %r))\n}\n"},
+        Golden{"window_product_strided",
+               "nn.conv2d(bfloat16[3,15,61,128], bfloat16[5,3,64,128], groups=2, strides=[2,1], "
+               "padding=[2,1,2,1], data_layout=\"NHWC\", kernel_layout=\"HWIO\")"},
         Golden{"grouped_conv2d_channels_first",
                "nn.conv2d(float16[32,128,58,56], float16[128,4,3,3], groups=32, "
                "padding=[1,1,1,1])"},

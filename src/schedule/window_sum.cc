@@ -25,17 +25,12 @@ constexpr double kAccessCost = 4;                // of an access to memory, in m
 constexpr std::int64_t kManyTerms = 128;         // of a sum: few threads would be long at it
 
 bool take_image(const Expr& value, WindowSum& w) {
+  const auto image = image_read(value);
+  if (!image) return false;
+  w.load = image->load;
+  w.condition = image->condition;
   w.dtype = value.dtype();
-  const auto* cast = value.as<tir::Cast>();
-  const Expr& inner = cast != nullptr ? cast->value : value;
-  const auto* choice = inner.as<tir::Select>();
-  w.load = (choice != nullptr ? choice->yes : inner).as<tir::Load>();
-  if (choice == nullptr) return w.load != nullptr;
-  const auto* zero = choice->no.as<tir::FloatImm>();
-  w.condition = choice->condition;
-  return w.load != nullptr && loads(w.condition, {}).empty() &&
-         (tir::is_int(choice->no, 0) ||
-          (zero != nullptr && zero->value == 0 && !std::signbit(zero->value)));
+  return true;
 }
 
 // The channel is the one loop that the weight moves with.
@@ -189,6 +184,20 @@ bool choose_sizes(WindowSum& w, std::int64_t wanted) {
 }
 
 }  // namespace
+
+std::optional<ImageRead> image_read(const Expr& value) {
+  const auto* cast = value.as<tir::Cast>();
+  const Expr& inner = cast != nullptr ? cast->value : value;
+  const auto* choice = inner.as<tir::Select>();
+  const auto* load = (choice != nullptr ? choice->yes : inner).as<tir::Load>();
+  if (load == nullptr) return std::nullopt;
+  if (choice == nullptr) return ImageRead{load, {}};
+  const auto* zero = choice->no.as<tir::FloatImm>();
+  const bool is_zero = tir::is_int(choice->no, 0) ||
+                       (zero != nullptr && zero->value == 0 && !std::signbit(zero->value));
+  if (!is_zero || !loads(choice->condition, {}).empty()) return std::nullopt;
+  return ImageRead{load, choice->condition};
+}
 
 std::int64_t WindowSum::width() const {
   return slides ? (places - 1) * stride + reduction.loops[along].size() : places;

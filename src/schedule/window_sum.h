@@ -12,6 +12,14 @@
 
 namespace tessera::schedule {
 
+// What a sum reads of an image: an element, or 0 where there is a condition and it does not hold.
+struct ImageRead {
+  const tir::Load* load = nullptr;
+  tir::Expr condition;
+};
+// Of an element as it is, or made wider.
+std::optional<ImageRead> image_read(const tir::Expr& value);
+
 // target[..., place, ..., channel, ...] = sum of image * weight, over windows that overlap along
 // the loop over places. The weight moves with the channel and no other loop around the sum.
 struct WindowSum : ElementSum {

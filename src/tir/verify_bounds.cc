@@ -58,9 +58,15 @@ class BoundsVerifier {
   template <class Part>
   void access(const Buffer& b, const std::vector<Expr>& indices, const Part& part) {
     for (std::size_t d = 0; d < indices.size(); ++d) {
+      // Ranges show what needs no search, and see remainders as such.
+      const Interval range = range_of(index_form(indices[d], ranges_), ranges_);
+      const std::int64_t* extent = as_int(b->shape[d]);
+      const bool ends = extent != nullptr && range.has_max() && range.max < *extent;
+      const bool begins = range.has_min() && range.min >= 0;
+      if (begins && ends) continue;
       const Polynomial at = prover_.form(indices[d]);
-      const bool from_zero = prover_.is_not_negative(at);
-      if (from_zero && prover_.is_at_most(at + 1, prover_.form(b->shape[d]))) continue;
+      const bool from_zero = begins || prover_.is_not_negative(at);
+      if (from_zero && (ends || prover_.is_at_most(at + 1, prover_.form(b->shape[d])))) continue;
       report(fmt::format("index {} of `{}` is not proven to be {}", d, shown(b, indices, part),
                          from_zero ? "less than " + print(b->shape[d]) : "at least 0"));
     }
@@ -109,6 +115,7 @@ class BoundsVerifier {
     const bool outer = in_launch_;
     in_launch_ |= is_launch(n.loop);
     prover_.add_loop(n.var, n.min, n.extent);
+    ranges_.set_loop(n.var, n.min, n.extent);
     stmt(n.body);
     in_launch_ = outer;
   }
@@ -165,6 +172,9 @@ class BoundsVerifier {
         [&](const LetStmt& n) {
           expr(n.value);
           if (n.var.dtype().is_int() || n.var.dtype().is_bool()) prover_.bind(n.var, n.value);
+          if (n.var.dtype() == kInt64) {
+            ranges_.set(n.var, range_of(index_form(n.value, ranges_), ranges_));
+          }
         },
         [&](const AllocateConst& n) { constant(n); }, [&](const View& n) { view(n); },
         [&](const Require& n) {
@@ -180,6 +190,7 @@ class BoundsVerifier {
 
   Prover& prover_;
   const KnownData& data_;
+  Bounds ranges_;  // of loops and of what is defined
   std::vector<std::string> found_;
   std::set<const BufferNode*> stored_, viewed_;
   std::map<const BufferNode*, const Tensor*> constants_;
