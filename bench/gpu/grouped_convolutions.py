@@ -44,13 +44,22 @@ class Layer:
     nchw: bool = False
     images: int = IMAGES
     dilation: int = 1
+    out: int = 0            # results; 0: as many as channels
+    residual: bool = False  # added before ReLU
+    dtype: str = "float16"
 
     @property
     def name(self) -> str:
         kind = "dw" if self.groups == self.channels else f"g{self.groups}"
         return (f"{kind}-{self.channels}-{self.size}-k{self.kernel}s{self.stride}"
                 f"{f'd{self.dilation}' if self.dilation > 1 else ''}"
-                f"{'-nchw' if self.nchw else ''}{f'-n{self.images}' if self.images != 32 else ''}")
+                f"{'-nchw' if self.nchw else ''}{f'-n{self.images}' if self.images != 32 else ''}"
+                f"{f'-o{self.out}' if self.out else ''}{'-residual' if self.residual else ''}"
+                f"{'-bf16' if self.dtype == 'bfloat16' else ''}")
+
+    @property
+    def results(self) -> int:
+        return self.out or self.channels
 
     @property
     def padding(self) -> int:
@@ -62,28 +71,36 @@ class Layer:
 
     @property
     def bytes(self) -> int:
-        return 2 * self.images * self.channels * (self.size**2 + self.result**2)
+        results = self.results * (2 if self.residual else 1) * self.result**2
+        return 2 * self.images * (self.channels * self.size**2 + results)
 
     @property
     def copies(self) -> int:
         return max(2, min(12, round(BYTES / self.bytes)))
 
     def relay(self) -> str:
-        n, c, s = self.images, self.channels, self.size
+        n, c, s, o = self.images, self.channels, self.size, self.results
         per, k, pad, d = c // self.groups, self.kernel, self.padding, self.dilation
-        image = f"({n}, {c}, {s}, {s})" if self.nchw else f"({n}, {s}, {s}, {c})"
-        weight = f"({c}, {per}, {k}, {k})" if self.nchw else f"({k}, {k}, {per}, {c})"
+
+        def tensor(last: bool, of: int, size: int) -> str:
+            shape = f"{n}, {size}, {size}, {of}" if last else f"{n}, {of}, {size}, {size}"
+            return f"Tensor[({shape}), {self.dtype}]"
+
+        image = tensor(not self.nchw, c, s)
+        weight = f"({o}, {per}, {k}, {k})" if self.nchw else f"({k}, {k}, {per}, {o})"
         layouts = "" if self.nchw else ', data_layout="NHWC", kernel_layout="HWIO"'
-        bias = f"({c}, 1, 1)" if self.nchw else f"({c})"
-        images = ", ".join(f"%x{i}: Tensor[{image}, float16]" for i in range(self.copies))
-        lines = [f"  %{i} = nn.relu(add(nn.conv2d(%x{i}, %w, strides=[{self.stride}, "
+        bias = f"({o}, 1, 1)" if self.nchw else f"({o})"
+        images = ", ".join(f"%x{i}: {image}" for i in range(self.copies))
+        more = f",\n          %r: {tensor(not self.nchw, o, self.result)}" if self.residual else ""
+        added = ("add(", "), %r)") if self.residual else ("", ")")
+        lines = [f"  %{i} = nn.relu({added[0]}add(nn.conv2d(%x{i}, %w, strides=[{self.stride}, "
                  f"{self.stride}], padding=[{pad}, {pad}, {pad}, {pad}], dilation=[{d}, {d}], "
                  f"groups={self.groups}, "
-                 f"channels={c}, kernel_size=[{k}, {k}]{layouts}), %b));"
+                 f"channels={o}, kernel_size=[{k}, {k}]{layouts}), %b{added[1]});"
                  for i in range(self.copies)]
         results = ", ".join(f"%{i}" for i in range(self.copies))
-        return (f"#[version = \"0.0.5\"]\ndef @main({images}, %w: Tensor[{weight}, float16],\n"
-                f"          %b: Tensor[{bias}, float16]) {{\n" + "\n".join(lines) +
+        return (f"#[version = \"0.0.5\"]\ndef @main({images}, %w: Tensor[{weight}, {self.dtype}],\n"
+                f"          %b: Tensor[{bias}, {self.dtype}]{more}) {{\n" + "\n".join(lines) +
                 f"\n  ({results})\n}}\n")
 
 
@@ -137,6 +154,8 @@ LAYERS = [
     # groups of other sizes, places of a window that lie apart
     Layer(28, 192, 4), Layer(14, 256, 4), Layer(29, 256, 16, stride=2, images=3),
     Layer(17, 384, 16, 5, images=5), Layer(28, 256, 16, dilation=2), Layer(61, 64, 8, images=7),
+    Layer(14, 512, 32, residual=True), Layer(14, 512, 32, dtype="bfloat16"),
+    Layer(15, 256, 8, stride=2, images=8, out=384, residual=True, dtype="bfloat16"),
     # one image
     Layer(56, 128, 32, images=1), Layer(7, 1024, 32, images=1), Layer(56, 96, 96, 7, images=1),
 ]
@@ -253,6 +272,7 @@ class Bench:
         import ctypes_model as tessera
         self.torch, self.tessera, self.options = torch, tessera, options
         torch.backends.cudnn.benchmark = True
+        torch.backends.cudnn.allow_tf32 = False  # what results are compared with has all digits
         self.stream = torch.cuda.Stream()
 
     def medians(self, calls: dict, seconds: float = 0.05, rounds: int = 3) -> dict[str, float]:
@@ -296,20 +316,25 @@ class Bench:
     def layer(self, layer: Layer) -> dict:
         torch = self.torch
         n, c, s, g, k = layer.images, layer.channels, layer.size, layer.groups, layer.kernel
+        o, r, dtype = layer.results, layer.result, getattr(torch, layer.dtype)
         last = torch.contiguous_format if layer.nchw else torch.channels_last
-        images = [torch.randn(n, c, s, s, device="cuda").half().contiguous(memory_format=last)
-                  for _ in range(layer.copies)]
-        weight = (torch.randn(c, c // g, k, k, device="cuda") / (k * (c // g) ** 0.5)).half()
-        bias = torch.randn(c, device="cuda").half()
+        ours = lambda x: x if layer.nchw else x.permute(0, 2, 3, 1)
+        random = lambda *shape: torch.randn(*shape, device="cuda").to(dtype)
+        images = [random(n, c, s, s).contiguous(memory_format=last) for _ in range(layer.copies)]
+        weight = (random(o, c // g, k, k) / (k * (c // g) ** 0.5)).to(dtype)
+        bias, added = random(o), random(n, o, r, r).contiguous(memory_format=last)
         wide = weight.contiguous(memory_format=last)
         convolve = lambda x, w, b=None: torch.nn.functional.conv2d(
             x, w, b, layer.stride, layer.padding, layer.dilation, g)
-        feeds = {f"x{i}": x if layer.nchw else x.permute(0, 2, 3, 1) for i, x in enumerate(images)}
+        feeds = {f"x{i}": ours(x) for i, x in enumerate(images)}
         feeds["w"] = weight if layer.nchw else weight.permute(2, 3, 1, 0).contiguous()
-        feeds["b"] = bias.view(c, 1, 1) if layer.nchw else bias
-        want = torch.relu(convolve(images[-1].float(), weight.float(), bias.float()))
-        return self.row(layer, feeds, want if layer.nchw else want.permute(0, 2, 3, 1),
-                        lambda: [convolve(x, wide) for x in images])
+        feeds["b"] = bias.view(o, 1, 1) if layer.nchw else bias
+        want = convolve(images[-1].float(), weight.float(), bias.float())
+        if layer.residual:
+            feeds["r"] = ours(added)
+            want += added.float()
+        return self.row(layer, feeds, ours(torch.relu(want)), lambda: [convolve(x, wide)
+                                                                       for x in images])
 
     def mean(self, layer: Mean) -> dict:
         torch = self.torch
@@ -323,8 +348,8 @@ class Bench:
         torch, calls, results = self.torch, {}, {}
         for name, path in self.libraries(layer.name).items():
             library = self.tessera.Model(path)
-            results[name] = {io.name.decode(): torch.full(want.shape, float("nan"),
-                                                          device="cuda").half()
+            results[name] = {io.name.decode(): torch.full(want.shape, float("nan"), device="cuda",
+                                                          dtype=feeds["x0"].dtype)
                              for io in library.outputs}
             calls["ours" + name] = library.bind_on_stream(feeds, results[name],
                                                           self.stream.cuda_stream)
@@ -349,7 +374,6 @@ class Bench:
         model = model.eval().cuda()
         torch.manual_seed(1)
         image = torch.randn(IMAGES, 3, 224, 224, device="cuda").half()
-        torch.backends.cudnn.allow_tf32 = False
         want = model(image.float())
         calls, results = {}, {}
         for name, path in self.libraries("resnext50").items():

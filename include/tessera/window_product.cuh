@@ -13,15 +13,17 @@
 namespace tk {
 
 // What a block makes: rows and columns of results of some images, of neighbouring groups, of each
-// so many results of so many channels.
-template <int kOfImages, int kOfRows, int kOfColumns, int kOfGroups, int kOfChannels,
-          int kOfResults>
+// so many results of so many channels. So many images are in shared memory at a time, and a place's
+// sums take so many there.
+template <int kOfImages, int kAtOnce, int kOfRows, int kOfColumns, int kOfGroups, int kOfChannels,
+          int kOfResults, int kOfSums>
 struct window_tile {
-  static constexpr int kImages = kOfImages, kRows = kOfRows, kColumns = kOfColumns,
-                       kGroups = kOfGroups, kChannels = kOfChannels, kResults = kOfResults;
-  static constexpr int kPlaces = kImages * kRows * kColumns, kAcross = kGroups * kResults;
-  // Of a place's sums: eight more, so that those that are stored at once lie in different banks.
-  static constexpr int kSums = kAcross + 8;
+  static constexpr int kImages = kAtOnce, kPasses = kOfImages / kAtOnce, kRows = kOfRows,
+                       kColumns = kOfColumns, kGroups = kOfGroups, kChannels = kOfChannels,
+                       kResults = kOfResults, kSums = kOfSums;
+  static constexpr int kPlaces = kImages * kRows * kColumns;  // of a pass
+  static constexpr int kAcross = kGroups * kResults;
+  static_assert(kOfImages % kAtOnce == 0 && kSums >= kAcross);
 };
 
 // The window's size, how far it moves, and how far its places lie apart.
@@ -74,20 +76,19 @@ struct window_weights {
   static constexpr int kSteps = (kSixteens + kStep - 1) / kStep;
   static constexpr int kSlots = kAtOnce ? 1 : 3, kAhead = kAtOnce ? 1 : 2;
   static constexpr int kSlot = kStep * kOfSixteen;
+  // Where terms lie in a window is known when compiling, for as many as code is written out for.
   static constexpr int kUnrolled = kStep <= 20 ? kStep : 4;
+  static constexpr int kUnrolledSteps = kSixteens <= 64 ? kSteps : 1;
 };
 
-// What a block has in shared memory, in vectors: the sums' memory holds the patch before, where
-// that is small enough.
+// What a block has in shared memory, in vectors. The sums' memory holds the patch before.
 template <class Tile, class Window>
 struct window_memory {
   using Weights = window_weights<Tile, Window>;
-  static constexpr int kPatch = window_patch<Tile, Window>::kAll;
-  static constexpr int kSums = Tile::kPlaces * Tile::kSums / 4;
-  static constexpr bool kInSums = kPatch <= kSums;
+  static constexpr int kSums = Tile::kPasses * Tile::kPlaces * Tile::kSums / 4;
   static constexpr int kWeights = Weights::kSlots * Weights::kSlot;
-  static constexpr int kShared = kWeights + (kInSums ? 0 : kPatch);
-  static constexpr int kBytes = (kSums + kShared) * 16;
+  static constexpr int kBytes = (kSums + kWeights) * 16;
+  static_assert(window_patch<Tile, Window>::kAll <= kSums);
 };
 
 // How the eight warps of a block share its places and results: as few accesses to shared memory as
@@ -127,17 +128,18 @@ struct window_multiplier {
   quad *patch, *weights;  // in shared memory
   const Half *image, *weight;
   int top, left;  // of the image, where the patch begins
-  float sum[Warps::kTiles][Warps::kEights][4];
+  float sum[Tile::kPasses][Warps::kTiles][Warps::kEights][4];
 
-  TK_INLINE_MEMBER void copy_patch() const {
+  TK_INLINE_MEMBER void copy_patch(int pass) const {
     constexpr int kAll = Tile::kImages * Patch::kRows * Patch::kColumns * Patch::kVectors;
     for (int v = thread(); v < kAll; v += Warps::kThreads) {
       const int vector = v % Patch::kVectors, place = v / Patch::kVectors;
       const int column = place % Patch::kColumns, row = place / Patch::kColumns % Patch::kRows;
       const int number = place / (Patch::kColumns * Patch::kRows);
+      const int of_all = pass * Tile::kImages + number;
       const int y = top + row, x = left + column;
       const bool inside = y >= 0 && y < Image::kHeight && x >= 0 && x < Image::kWidth;
-      const int from = ((number * Image::kHeight + y) * Image::kWidth + x) * Image::kChannels;
+      const int from = ((of_all * Image::kHeight + y) * Image::kWidth + x) * Image::kChannels;
       copy_async(
           patch + number * Patch::kImage + row * Patch::kRow + Patch::column(column) + vector,
           image + (inside ? from + vector * 8 : 0), inside);
@@ -159,7 +161,7 @@ struct window_multiplier {
     commit_copies();
   }
 
-  TK_INLINE_MEMBER void multiply(int step) {
+  TK_INLINE_MEMBER void multiply(int pass, int step) {
     const quad* const from = weights + step % Weights::kSlots * Weights::kSlot;
     const int lane = thread() % 32;
     int places[Warps::kTiles];
@@ -171,23 +173,27 @@ struct window_multiplier {
 #pragma unroll(Weights::kUnrolled)
     for (int s = 0; s < Weights::kStep; ++s) {
       const int first = (step * Weights::kStep + s) * 2;
-      if (first < kVectors) multiply_sixteen(places, first, from, s);
+      if (first < kVectors) multiply_sixteen(sum[pass], places, first, from, s);
     }
   }
 
   TK_INLINE_MEMBER void store(float* sums) const {
     const int lane = thread() % 32;
 #pragma unroll
-    for (int m = 0; m < Warps::kTiles; ++m) {
+    for (int pass = 0; pass < Tile::kPasses; ++pass) {
 #pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const int place = tile(m) * 16 + half * 8 + lane / 4;
-        if (place >= Tile::kPlaces) continue;
+      for (int m = 0; m < Warps::kTiles; ++m) {
 #pragma unroll
-        for (int n = 0; n < Warps::kEights; ++n) {
-          const int column = first_column() + n * 8 + lane % 4 * 2;
-          *reinterpret_cast<float_pair*>(sums + place * Tile::kSums +
-                                         column) = {{sum[m][n][half * 2], sum[m][n][half * 2 + 1]}};
+        for (int half = 0; half < 2; ++half) {
+          const int place = tile(m) * 16 + half * 8 + lane / 4;
+          if (place >= Tile::kPlaces) continue;
+          float* const to = sums + (pass * Tile::kPlaces + place) * Tile::kSums;
+#pragma unroll
+          for (int n = 0; n < Warps::kEights; ++n) {
+            const float* const pair = sum[pass][m][n] + half * 2;
+            *reinterpret_cast<float_pair*>(to + first_column() + n * 8 +
+                                           lane % 4 * 2) = {{pair[0], pair[1]}};
+          }
         }
       }
     }
@@ -216,8 +222,9 @@ struct window_multiplier {
   }
 
   // Of sixteen terms; where there are eight more, the others are zeros.
-  TK_INLINE_MEMBER void multiply_sixteen(const int (&places)[Warps::kTiles], int first,
-                                         const quad* from, int s) {
+  TK_INLINE_MEMBER void multiply_sixteen(float (&to)[Warps::kTiles][Warps::kEights][4],
+                                         const int (&places)[Warps::kTiles], int first,
+                                         const quad* from, int s) const {
     const int lane = thread() % 32;
     const bool is_whole = kVectors % 2 == 0 || first + 1 < kVectors;
     const int here = place_in_window(first);
@@ -239,7 +246,7 @@ struct window_multiplier {
 #pragma unroll
       for (int n = 0; n < Warps::kEights; ++n) {
         const uint32_t* const pair = of_b[n / 2] + n % 2 * 2;
-        multiply_add<Half>(sum[m][n], of_a[m][0], of_a[m][1], of_a[m][2], of_a[m][3], pair[0],
+        multiply_add<Half>(to[m][n], of_a[m][0], of_a[m][1], of_a[m][2], of_a[m][3], pair[0],
                            pair[1]);
       }
     }
@@ -253,21 +260,30 @@ template <class Tile, class Window, class Image, class Half>
 TK_INLINE void window_product(float* sums, const Half* image, const Half* weight, int top,
                               int left) {
   using Weights = window_weights<Tile, Window>;
-  using Memory = window_memory<Tile, Window>;
-  TK_SHARED(quad, shared, Memory::kShared);
-  quad* const patch = Memory::kInSums ? reinterpret_cast<quad*>(sums) : shared + Memory::kWeights;
-  window_multiplier<Tile, Window, Image, Half> all{patch, shared, image, weight, top, left, {}};
-  all.copy_patch();
+  static_assert(Tile::kPasses == 1 || Weights::kAtOnce);
+  TK_SHARED(quad, weights, (window_memory<Tile, Window>::kWeights));
+  window_multiplier<Tile, Window, Image, Half> all{
+      reinterpret_cast<quad*>(sums), weights, image, weight, top, left, {}};
+  all.copy_patch(0);
 #pragma unroll
   for (int step = 0; step < Weights::kAhead; ++step) all.begin(step);
-#pragma unroll 1
+#pragma unroll(Weights::kUnrolledSteps)
   for (int step = 0; step < Weights::kSteps; ++step) {
     wait_for_copies<Weights::kAhead - 1>();
     barrier();  // all have read the slot that is filled next
     if (!Weights::kAtOnce) all.begin(step + Weights::kAhead);
-    all.multiply(step);
+    all.multiply(0, step);
   }
-  if (Memory::kInSums) barrier();  // all have read the patch
+#pragma unroll
+  for (int pass = 1; pass < Tile::kPasses; ++pass) {
+    barrier();  // all have read the images before
+    all.copy_patch(pass);
+    commit_copies();
+    wait_for_copies<0>();
+    barrier();
+    all.multiply(pass, 0);
+  }
+  barrier();  // all have read the patch, where sums are stored now
   all.store(sums);
 }
 

@@ -32,8 +32,8 @@ void CudaWriter::window_product() {
     return source("static_cast<int>({})", expr_text(e, scope_));
   };
   line("tk::window_product<");
-  line("    tk::window_tile<{}, {}, {}, {}, {}, {}>,", p.images(), p.rows(), p.columns(),
-       p.groups(), of_group, std::min(each, p.results));
+  line("    tk::window_tile<{}, {}, {}, {}, {}, {}, {}, {}>,", p.images(), p.images_at_once(),
+       p.rows(), p.columns(), p.groups(), of_group, std::min(each, p.results), size(p.sums, 3));
   line("    tk::window_form<{}, {}, {}, {}, {}, {}>,", size(p.weight, 0), size(p.weight, 1),
        p.down.stride, p.across.stride, p.down.dilation, p.across.dilation);
   line("    tk::window_image<{}, {}, {}, {}>>(", size(p.image, 1), size(p.image, 2),

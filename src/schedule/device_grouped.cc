@@ -27,10 +27,13 @@ tir::WindowProduct product_of(const GroupedConvolution& g, const GroupTile& t) {
   if (t.rows == 1) p.down.stride = 1;
   if (t.columns == 1) p.across.stride = 1;
   p.results = t.results;
-  p.sums = tir::make_buffer(
-      g.sum.reduction.target->name + "_sums", kFloat32,
-      {Expr(t.images), Expr(t.rows), Expr(t.columns), Expr(t.results + tir::kBetweenPlaces)},
-      tir::MemoryScope::kShared);
+  const auto sums = [&](std::int64_t row) {
+    return tir::make_buffer(g.sum.reduction.target->name + "_sums", kFloat32,
+                            {Expr(t.images), Expr(t.rows), Expr(t.columns), Expr(row)},
+                            tir::MemoryScope::kShared);
+  };
+  p.sums = sums(t.results);
+  p.sums = sums(p.row_of_sums());
   return p;
 }
 
@@ -69,9 +72,12 @@ double cost_of(const GroupedConvolution& g, const GroupTile& t, const tir::Windo
   // Warps share results before they share places, and have two eights where there are.
   const double across =
       std::min(kWarps, n(t.results) / n(std::min(p.results_of_group(), 2 * kGroupedLanes)));
-  const double tiles = std::ceil(std::ceil(places / 16) / std::floor(kWarps / across));
+  const double passes = n(t.images / p.images_at_once());
+  const double tiles =
+      passes * std::ceil(std::ceil(places / passes / 16) / std::floor(kWarps / across));
   const double eights = n(t.results) / across / n(kGroupedLanes);
-  const double of_sixteen = kAccess * (tiles + std::ceil(eights / 2)) + kMultiply * tiles * eights;
+  const double of_sixteen =
+      kAccess * (tiles + passes * std::ceil(eights / 2)) + kMultiply * tiles * eights;
   const double of_block = bytes / kBytesOfCycle + kRowOfImage * rows +
                           kWarps * std::ceil(terms / 16) * of_sixteen +
                           kResult * places * n(t.results);
@@ -90,7 +96,7 @@ std::vector<std::int64_t> cuts(std::int64_t extent) {
 }
 
 std::optional<GroupTile> choose_tile(const GroupedConvolution& g) {
-  constexpr std::int64_t kMostImages = 8, kMostResults = 128;
+  constexpr std::int64_t kMostImages = 8, kMostResults = 128, kMostPasses = 4;
   const std::int64_t each = g.product.results_of_group(), all = g.result.size();
   std::vector<std::int64_t> results;
   for (std::int64_t r = each; r <= kMostResults && all % r == 0; r *= 2) results.push_back(r);
@@ -106,7 +112,10 @@ std::optional<GroupTile> choose_tile(const GroupedConvolution& g) {
           if (g.image.size() % images != 0) continue;
           const GroupTile t{images, rows, columns, of_results};
           const tir::WindowProduct p = product_of(g, t);
-          if (!tir::fits(p) || tir::window_product_bytes(p) > tir::kSharedBytes) continue;
+          if (!tir::fits(p) || tir::window_product_bytes(p) > tir::kSharedBytes ||
+              images / p.images_at_once() > kMostPasses) {
+            continue;
+          }
           if (const double cost = cost_of(g, t, p); cost < least) {
             least = cost;
             best = t;

@@ -100,6 +100,46 @@ void take_places(WindowProduct& p, const Parts& parts, const IndexAt& at) {
   p.first_result = at(parts.weight->indices[3], 0);
 }
 
+// How tessera/window_product.cuh lays memory out.
+constexpr std::int64_t kVectorBytes = 16, kMostAtOnceBytes = 20 << 10;
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+// What the windows of one image see.
+std::int64_t patch_bytes(const WindowProduct& p) {
+  const auto span = [&](std::int64_t places, const WindowSteps& s, std::size_t dimension) {
+    return (places - 1) * s.stride + (size(p.weight, dimension) - 1) * s.dilation + 1;
+  };
+  const std::int64_t rows = span(p.rows(), p.down, 0), across = span(p.columns(), p.across, 1);
+  constexpr std::int64_t kMostPlaces = 1 << 15, kTooMany = std::int64_t{1} << 40;
+  if (rows > kMostPlaces || across > kMostPlaces) return kTooMany;
+  const std::int64_t columns = ceil_div(across, p.across.stride) * p.across.stride;
+  const std::int64_t vectors = p.groups() * p.channels_of_group() / kAlignedChannels | 1;
+  return rows * columns * vectors * kVectorBytes;
+}
+
+// Of sixteen terms.
+std::int64_t weight_step_bytes(const WindowProduct& p) {
+  const std::int64_t of_row = p.results / kAlignedChannels;
+  const bool is_power = (of_row & (of_row - 1)) == 0;
+  return 16 * kVectorBytes * (is_power ? of_row : of_row | 1);
+}
+std::int64_t all_weight_bytes(const WindowProduct& p) {
+  const std::int64_t terms = size(p.weight, 0) * size(p.weight, 1) * p.channels_of_group();
+  return ceil_div(terms, 16) * weight_step_bytes(p);
+}
+std::int64_t weight_bytes(const WindowProduct& p) {
+  constexpr std::int64_t kMostOfStepBytes = 6 << 10, kSlots = 3;
+  const std::int64_t all = all_weight_bytes(p), each = weight_step_bytes(p);
+  const std::int64_t step = std::max<std::int64_t>(kMostOfStepBytes / each, 1) * each;
+  return all <= kMostAtOnceBytes ? all : kSlots * step;
+}
+
+constexpr std::int64_t kBetweenPlaces = 8;  // what is stored at once lies in different banks
+std::int64_t sum_bytes(const WindowProduct& p, std::int64_t row) {
+  return p.images() * p.rows() * p.columns() * row * kFloat32.size_bytes();
+}
+
 bool begins_at_multiples(const Expr& e, std::int64_t of, const Bounds& bounds) {
   const IndexForm form = index_form(e, bounds);
   return form.constant % of == 0 &&
@@ -118,6 +158,19 @@ std::int64_t WindowProduct::results_of_group() const {
 }
 std::int64_t WindowProduct::groups() const {
   return std::max<std::int64_t>(results / results_of_group(), 1);
+}
+
+std::int64_t WindowProduct::images_at_once() const {
+  const bool is_small = images() * patch_bytes(*this) <= sum_bytes(*this, results + kBetweenPlaces);
+  return is_small || all_weight_bytes(*this) > kMostAtOnceBytes ? images() : 1;
+}
+std::int64_t WindowProduct::row_of_sums() const {
+  constexpr std::int64_t kBanks = 16;  // that leave rows in different ones
+  const std::int64_t wanted = images_at_once() * patch_bytes(*this);
+  std::int64_t row = results + kBetweenPlaces;
+  const std::int64_t lacking = std::max<std::int64_t>(wanted - sum_bytes(*this, row), 0);
+  row += ceil_div(lacking, sum_bytes(*this, kBanks)) * kBanks;
+  return row;
 }
 
 bool fits(const WindowProduct& p) {
@@ -140,33 +193,14 @@ bool fits(const WindowProduct& p) {
   const std::int64_t of_images = p.images() * size(p.image, 1) * size(p.image, 2) * channels;
   return is_whole && each % kAlignedChannels == 0 && p.results % kAlignedChannels == 0 &&
          size(p.weight, 3) % p.results == 0 && groups <= kMostGroups &&
-         (groups & (groups - 1)) == 0 && size(p.sums, 3) == p.results + kBetweenPlaces &&
+         (groups & (groups - 1)) == 0 && size(p.sums, 3) == p.row_of_sums() &&
          p.images() * p.rows() * p.columns() * p.results <= kMostSums &&
          constant_size(p.weight) < kMostElements && of_images < kMostElements &&
          p.down.stride > 0 && p.across.stride > 0 && p.down.dilation > 0 && p.across.dilation > 0;
 }
 
-// As tessera/window_product.cuh lays it out.
 std::int64_t window_product_bytes(const WindowProduct& p) {
-  constexpr std::int64_t kVector = 16, kMostAtOnce = 20 << 10, kMostOfStep = 6 << 10, kSlots = 3;
-  const auto ceil_div = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
-  const auto span = [&](std::int64_t places, const WindowSteps& s, std::size_t dimension) {
-    return (places - 1) * s.stride + (size(p.weight, dimension) - 1) * s.dilation + 1;
-  };
-  const std::int64_t rows = span(p.rows(), p.down, 0);
-  const std::int64_t columns =
-      ceil_div(span(p.columns(), p.across, 1), p.across.stride) * p.across.stride;
-  const std::int64_t vectors = p.groups() * p.channels_of_group() / kAlignedChannels | 1;
-  const std::int64_t patch = p.images() * rows * columns * vectors * kVector;
-  const std::int64_t of_row = p.results / kAlignedChannels;
-  const bool is_power = (of_row & (of_row - 1)) == 0;
-  const std::int64_t sixteen = 16 * kVector * (is_power ? of_row : of_row | 1);
-  const std::int64_t terms = size(p.weight, 0) * size(p.weight, 1) * p.channels_of_group();
-  const std::int64_t all = ceil_div(terms, 16) * sixteen;
-  const std::int64_t step = std::max<std::int64_t>(kMostOfStep / sixteen, 1) * sixteen;
-  const std::int64_t weights = all <= kMostAtOnce ? all : kSlots * step;
-  const std::int64_t sums = constant_size(p.sums) * p.sums->dtype.size_bytes();
-  return sums + weights + (patch <= sums ? 0 : patch);
+  return constant_size(p.sums) * p.sums->dtype.size_bytes() + weight_bytes(p);
 }
 
 Stmt window_product(const WindowProduct& p) {
@@ -211,10 +245,9 @@ std::optional<WindowProduct> as_window_product(const For& loop, const Bounds& bo
   for (const Buffer* b : {&p.image, &p.weight, &p.sums}) {
     if (!has_four_known_sizes(*b)) return std::nullopt;
   }
-  p.results = size(p.sums, 3) - kBetweenPlaces;
-  if (p.results < 1 || p.images() * p.rows() * p.columns() * p.results != *extent) {
-    return std::nullopt;
-  }
+  const std::int64_t places = p.images() * p.rows() * p.columns();
+  if (*extent % places != 0) return std::nullopt;
+  p.results = *extent / places;
   take_places(p, parts, IndexAt(loop, *parts.weight, bounds));
   if (!fits(p) || !begins_at_multiples(p.first_result, p.results, bounds)) return std::nullopt;
   const Stmt again = simplify(window_product(p), bounds);

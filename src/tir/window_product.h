@@ -26,7 +26,7 @@ struct WindowSteps {
 struct WindowProduct {
   Buffer image;   // T[images, height, width, channels]
   Buffer weight;  // T[window's rows, columns, channels of a group, results of all groups]
-  Buffer sums;    // float32[images, rows, columns, results + kBetweenPlaces], shared by the block
+  Buffer sums;    // float32[images, rows, columns, row_of_sums()], shared by the block
   WindowSteps down, across;
   std::int64_t results = 0;  // of a block: those of whole groups, or a part of one's
   Expr first_image, top, left, first_result;
@@ -37,14 +37,19 @@ struct WindowProduct {
   std::int64_t channels_of_group() const;
   std::int64_t results_of_group() const;
   std::int64_t groups() const;  // of which a block makes results
+  // Of which a block has what its windows see at a time: all, or one after the other. It lies where
+  // sums do afterwards.
+  std::int64_t images_at_once() const;
+  // Places of a row of sums, so that these are large enough; the last dimension of `sums` does not
+  // matter to it.
+  std::int64_t row_of_sums() const;
 };
-inline constexpr std::int64_t kBetweenPlaces = 8;
 inline constexpr std::int64_t kAlignedChannels = 8;     // vectors, of which groups are whole
 inline constexpr std::int64_t kSharedBytes = 48 << 10;  // of a block, at most
 
 // Do the buffers, and what a block makes, have sizes that the call can be made with?
 bool fits(const WindowProduct& p);
-// Shared memory that a block takes, with that of the sums (tessera/window_product.cuh).
+// Shared memory that a block takes, with that of the sums.
 std::int64_t window_product_bytes(const WindowProduct& p);
 
 Stmt window_product(const WindowProduct& p);

@@ -17,7 +17,7 @@ extern "C" __global__ void __launch_bounds__(256) window_product_launch0(
   [[maybe_unused]] const int32_t rank = int32_t(threadIdx.x);
   __shared__ alignas(16) float conv_sums[7056];  // (1, 7, 14, 72)
   tk::window_product<
-      tk::window_tile<1, 7, 14, 4, 16, 16>,
+      tk::window_tile<1, 1, 7, 14, 4, 16, 16, 72>,
       tk::window_form<3, 3, 1, 1, 1, 1>,
       tk::window_image<14, 14, 512, 512>>(
       conv_sums, &x[block / 16 * 100352 + block % 8 * 64],

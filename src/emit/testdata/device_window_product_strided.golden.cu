@@ -13,9 +13,9 @@ extern "C" __global__ void __launch_bounds__(256) window_product_strided_launch0
   tk::wait_for_inputs(x0, x1);
   const int32_t block = int32_t(blockIdx.x);
   [[maybe_unused]] const int32_t rank = int32_t(threadIdx.x);
-  __shared__ alignas(16) float conv_sums[1920];  // (1, 8, 6, 40)
+  __shared__ alignas(16) float conv_sums[5760];  // (1, 8, 6, 120)
   tk::window_product<
-      tk::window_tile<1, 8, 6, 1, 64, 32>,
+      tk::window_tile<1, 1, 8, 6, 1, 64, 32, 120>,
       tk::window_form<5, 3, 2, 1, 1, 1>,
       tk::window_image<15, 61, 128, 128>>(
       conv_sums, &x0[block / 44 * 117120 + block / 2 % 2 * 64],
@@ -35,7 +35,7 @@ extern "C" __global__ void __launch_bounds__(256) window_product_strided_launch0
           float converted_vector[8];
           #pragma unroll
           for (int32_t v = 0; v < 8; ++v) {
-            converted_vector[v] = float(tk::bfloat16(conv_sums[row * 240 + column * 40 + e % 4 * 8 + v]));
+            converted_vector[v] = float(tk::bfloat16(conv_sums[row * 720 + column * 120 + e % 4 * 8 + v]));
           }
           tk::store_vector<8>(&converted[images * 62464 + row * 7808 + columns * 768 + column * 128 + results * 32 + e % 4 * 8], converted_vector);
         }
