@@ -26,10 +26,7 @@ using Reasons = std::map<std::string_view, std::string_view>;
 // Operators of which not all accesses are proven, and why.
 constexpr std::string_view kOfAWarp =
     "places in the order of a warp's threads are sums of quotients and remainders of two indices";
-const Reasons kStatic = {
-    {"qnn.dense_fragments", kOfAWarp},
-    {"qnn.unpack_fragments", kOfAWarp},
-};
+const Reasons kStatic = {};
 const Reasons kOpen = {
     {"dyn.strided_slice", "the count of steps is a quotient of extremes of the sizes"},
     {"nn.conv2d_backward_weight", "channels of a group are quotients of open sizes"},
