@@ -217,7 +217,7 @@ typedef struct tessera_instance_options {
 #define TESSERA_INSTANCE_OPTIONS_INIT                                                             \
   {                                                                                               \
     (uint32_t)sizeof(tessera_instance_options), 0, {0, 0}, NULL, NULL, 0, 0, 0, 0, NULL, NULL, 0, \
-        0, NULL, 0, 0                                                                                 \
+        0, NULL, 0, 0                                                                             \
   }
 
 // `options` may be null.
