@@ -262,7 +262,7 @@ Result<void> whole_way(const Attempt& attempt) {
   NoToolchain toolchain;
   byoc::GreedyPlacer placer;
   TESSERA_TRY(auto parts, driver::partition_module(std::move(module), options, toolchain, placer));
-  TESSERA_TRY_VOID(driver::compile_regions(std::move(parts), options, nullptr, toolchain, placer));
+  TESSERA_TRY_VOID(driver::compile_regions(std::move(parts), options, {}, toolchain, placer));
   return {};
 }
 

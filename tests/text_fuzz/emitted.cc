@@ -74,7 +74,7 @@ Result<Emitted> emit_all(const FuzzModel& model, const std::vector<std::string>&
   TESSERA_TRY(driver::Partitioned parts,
               driver::partition_module(std::move(module), options, recorder, placer));
   TESSERA_TRY(driver::Placed placed,
-              driver::compile_regions(std::move(parts), options, nullptr, recorder, placer));
+              driver::compile_regions(std::move(parts), options, {}, recorder, placer));
   warnings.insert(warnings.end(), placed.warnings.begin(), placed.warnings.end());
   TESSERA_TRY(module, driver::prepare_native(std::move(placed.module), options, warnings));
   TESSERA_TRY(const driver::Lowered lowered, driver::lower_module(std::move(module), options));
