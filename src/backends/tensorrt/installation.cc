@@ -68,8 +68,8 @@ Version version_of_headers(const std::string& folder) {
 
 // Of getInferLibVersion(): 8601 is 8.6.1, and from 10 on 100300 is 10.3.0.
 Version version_of_number(std::int64_t number) {
-  const std::int64_t step = number < 10000 ? 10 : 100;
-  return {number / step / 100, number / step % (number < 10000 ? 10 : 100), number % step};
+  const std::int64_t minors = number < 10000 ? 10 : 100;
+  return {number / 100 / minors, number / 100 % minors, number % 100};
 }
 
 std::string joined(const Version& version) { return fmt::format("{}", fmt::join(version, ".")); }
