@@ -40,6 +40,13 @@ TEST_F(DeviceTest, TooLittleMemoryForCopiesOfWeightsIsTold) {
   EXPECT_STREQ(tessera_last_error(), "memory for copies of the weights: out of device memory");
 }
 
+TEST_F(DeviceTest, NegativeNumbersAreNoCopies) {
+  tessera_instance_options options = TESSERA_INSTANCE_OPTIONS_INIT;
+  options.weight_copies = -1;
+  ASSERT_EQ(try_create(&options), TESSERA_INVALID_ARGUMENT);
+  EXPECT_STREQ(tessera_last_error(), "weight_copies is -1");
+}
+
 TEST_F(DeviceTest, InputsThatStayTheSameAreSentOnce) {
   tessera_instance_options options = TESSERA_INSTANCE_OPTIONS_INIT;
   options.same_inputs = 1;
@@ -56,6 +63,18 @@ TEST_F(DeviceTest, InputsThatStayTheSameAreSentOnce) {
   in_.data = other;
   ASSERT_EQ(run(), TESSERA_OK) << tessera_last_error();
   EXPECT_EQ(device.copies, before + 2);
+}
+
+TEST_F(DeviceTest, AnInputThatDidNotGetThereIsSentAgain) {
+  tessera_instance_options options = TESSERA_INSTANCE_OPTIONS_INIT;
+  options.same_inputs = 1;
+  create(&options);
+  device.is_late = true;
+  device.first_failing = device.asked.size();
+  ASSERT_EQ(run(), TESSERA_KERNEL_FAILED);
+  device.is_late = false;
+  ASSERT_EQ(run(), TESSERA_OK) << tessera_last_error();
+  EXPECT_EQ(static_cast<const float*>(out_[0].data)[5], 126);
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
-#include <utility>
 
 #include "runtime/arguments.h"
 #include "runtime/device_scope.h"
@@ -160,12 +159,14 @@ class DeviceRun {
     return status != TESSERA_OK ? status : check(work_.api->synchronize(stream_, &error_));
   }
 
-  // Where inputs stay the same: has an earlier run sent this one?
-  bool was_sent(std::int32_t i, const void* data, std::uint64_t bytes) {
+  // Where inputs stay the same: what earlier runs have sent, each as far as all of it got there.
+  bool was_sent(std::int32_t i, const Range& given) const {
     if (work_.sent_inputs.size() == 0) return false;
-    const Range now = {reinterpret_cast<std::uintptr_t>(data), bytes};
-    const Range before = std::exchange(work_.sent_inputs[i], now);
-    return before.begin == now.begin && before.bytes == now.bytes;
+    const Range& sent = work_.sent_inputs[i];
+    return sent.begin == given.begin && sent.bytes == given.bytes;
+  }
+  void remember_sent(std::int32_t i, const Range& given) {
+    if (work_.sent_inputs.size() != 0) work_.sent_inputs[i] = given;
   }
 
   // Through pinned memory, unless it is pinned already.
@@ -177,7 +178,9 @@ class DeviceRun {
       return status;
     }
     instance_.inputs[i] = work_.inputs[i].data;
-    if (was_sent(i, data, bytes)) return TESSERA_OK;
+    const Range given = {reinterpret_cast<std::uintptr_t>(data), bytes};
+    if (was_sent(i, given)) return TESSERA_OK;
+    remember_sent(i, {0, 0});
     if (work_.api->place_of(data).device_type != TESSERA_CUDA_HOST) {
       Block& staging = work_.staging[i];
       if (std::int32_t status =
@@ -187,7 +190,12 @@ class DeviceRun {
       std::memcpy(staging.data, data, bytes);
       data = staging.data;
     }
-    return check(work_.api->copy(work_.inputs[i].data, data, bytes, stream_, &error_));
+    if (std::int32_t status =
+            check(work_.api->copy(work_.inputs[i].data, data, bytes, stream_, &error_))) {
+      return status;
+    }
+    remember_sent(i, given);
+    return TESSERA_OK;
   }
 
   std::int32_t bind_outputs(const tessera_tensor* inputs, const tessera_tensor* outputs) {

@@ -23,6 +23,7 @@ std::int32_t copy_weights(tessera_instance& instance, std::int32_t copies) {
   if (copies <= 1 || library.constants_bytes == 0) return TESSERA_OK;
   const auto more = static_cast<std::uint64_t>(copies) - 1;
   const std::uint64_t stride = (library.constants_bytes + kAlign - 1) / kAlign * kAlign;
+  if (more > UINT64_MAX / stride) return fail_out_of_memory("copies of the weights");
   if (!work.copied_weights.allocate(more * library.constants.size())) {
     return fail_out_of_memory("the tables of copied weights");
   }

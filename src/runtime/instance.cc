@@ -116,6 +116,9 @@ std::int32_t check_options(const tessera_program& program,
   }
   if (std::int32_t status = check_threads(options.threads)) return status;
   if (std::int32_t status = check_thread_settings(options)) return status;
+  if (options.weight_copies < 0) {
+    return fail(TESSERA_INVALID_ARGUMENT, "weight_copies is %d", options.weight_copies);
+  }
   if (options.allocator != nullptr &&
       (options.allocator->allocate == nullptr || options.allocator->release == nullptr)) {
     return fail(TESSERA_INVALID_ARGUMENT, "the allocator's function `%s` is a null pointer",
