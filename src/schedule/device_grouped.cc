@@ -88,9 +88,10 @@ double cost_of(const GroupedConvolution& g, const GroupTile& t, const tir::Windo
 std::vector<std::int64_t> cuts(std::int64_t extent) {
   constexpr std::int64_t kMost = 64;
   std::vector<std::int64_t> sizes;
-  for (std::int64_t parts = 1; parts <= extent; ++parts) {
+  for (std::int64_t most = kMost; most > 0; --most) {
+    const std::int64_t parts = (extent + most - 1) / most;
     const std::int64_t each = (extent + parts - 1) / parts;
-    if (each <= kMost && (sizes.empty() || each < sizes.back())) sizes.push_back(each);
+    if (sizes.empty() || each < sizes.back()) sizes.push_back(each);
   }
   return sizes;
 }
@@ -102,11 +103,12 @@ std::optional<GroupTile> choose_tile(const GroupedConvolution& g) {
   for (std::int64_t r = each; r <= kMostResults && all % r == 0; r *= 2) results.push_back(r);
   for (std::int64_t r = each; r % 2 == 0 && r / 2 % kGroupedLanes == 0; r /= 2)
     results.push_back(r / 2);
+  const std::vector<std::int64_t> of_rows = cuts(g.row.size()), of_columns = cuts(g.column.size());
   std::optional<GroupTile> best;
   double least = INFINITY;
   for (const std::int64_t of_results : results) {
-    for (const std::int64_t rows : cuts(g.row.size())) {
-      for (const std::int64_t columns : cuts(g.column.size())) {
+    for (const std::int64_t rows : of_rows) {
+      for (const std::int64_t columns : of_columns) {
         const bool is_whole = rows == g.row.size() && columns == g.column.size();
         for (std::int64_t images = 1; images <= (is_whole ? kMostImages : 1); ++images) {
           if (g.image.size() % images != 0) continue;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Convolutions in groups by tensor cores: against the reference, in all forms in which they come,
 // and in the form that emitters know again.
+#include <chrono>
+
 #include "lower/primitive.h"
 #include "lower/testing/kernel_run.h"
 #include "lower/testing/text.h"
@@ -120,6 +122,34 @@ TEST(DeviceGroupedRules, LeaveOtherConvolutions) {
   EXPECT_TRUE(window_product_of(grouped_kernel(f)));
   EXPECT_FALSE(window_product_of(grouped_kernel(f, {1 << 16, false})))
       << "there are no tensor cores";
+}
+
+// Loop text may say anything: a window that does not move is none, and nothing is divided by it.
+TEST(DeviceGroupedRules, ProductsOfImpossibleStepsDoNotFit) {
+  const auto f = run::function_of(
+      grouped_text("float16[1,9,9,32]", "float16[3,3,16,32]", "groups=2, padding=[1,1,1,1]"));
+  const auto product = window_product_of(grouped_kernel(f));
+  ASSERT_TRUE(product);
+  EXPECT_TRUE(tir::fits(*product));
+  for (const std::int64_t step : {std::int64_t{0}, std::int64_t{-1}, std::int64_t{1} << 60}) {
+    for (std::int64_t tir::WindowSteps::*which :
+         {&tir::WindowSteps::stride, &tir::WindowSteps::dilation}) {
+      tir::WindowProduct other = *product;
+      other.across.*which = step;
+      EXPECT_FALSE(tir::fits(other)) << step;
+      other.across = product->across;
+      other.down.*which = step;
+      EXPECT_FALSE(tir::fits(other)) << step;
+    }
+  }
+}
+
+// Choosing a tile takes no longer for a large image than for a small one.
+TEST(DeviceGroupedRules, LargeImagesAreNoWork) {
+  const auto begin = std::chrono::steady_clock::now();
+  grouped_kernel(
+      run::function_of(grouped_text("float16[1,64,2097152,16]", "float16[3,3,8,16]", "groups=2")));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
 }
 
 // A block has enough to do, and there are blocks for all of a device.

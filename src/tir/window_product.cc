@@ -140,6 +140,12 @@ std::int64_t sum_bytes(const WindowProduct& p, std::int64_t row) {
   return p.images() * p.rows() * p.columns() * row * kFloat32.size_bytes();
 }
 
+// Of a text the steps may be any.
+bool are_usable(const WindowSteps& s) {
+  constexpr std::int64_t kMost = 1 << 15;
+  return s.stride > 0 && s.stride <= kMost && s.dilation > 0 && s.dilation <= kMost;
+}
+
 bool begins_at_multiples(const Expr& e, std::int64_t of, const Bounds& bounds) {
   const IndexForm form = index_form(e, bounds);
   return form.constant % of == 0 &&
@@ -178,6 +184,7 @@ bool fits(const WindowProduct& p) {
   constexpr std::int64_t kMostSums = 1 << 13;  // in registers
   constexpr std::int64_t kMostElements = std::int64_t{1} << 31;
   const DType type = p.image->dtype;
+  if (!are_usable(p.down) || !are_usable(p.across)) return false;
   if (!has_four_known_sizes(p.image) || !has_four_known_sizes(p.weight) ||
       !has_four_known_sizes(p.sums) || (type != kFloat16 && type != kBFloat16) ||
       p.weight->dtype != type || p.sums->dtype != kFloat32) {
@@ -193,10 +200,10 @@ bool fits(const WindowProduct& p) {
   const std::int64_t of_images = p.images() * size(p.image, 1) * size(p.image, 2) * channels;
   return is_whole && each % kAlignedChannels == 0 && p.results % kAlignedChannels == 0 &&
          size(p.weight, 3) % p.results == 0 && groups <= kMostGroups &&
-         (groups & (groups - 1)) == 0 && size(p.sums, 3) == p.row_of_sums() &&
+         (groups & (groups - 1)) == 0 &&
          p.images() * p.rows() * p.columns() * p.results <= kMostSums &&
          constant_size(p.weight) < kMostElements && of_images < kMostElements &&
-         p.down.stride > 0 && p.across.stride > 0 && p.down.dilation > 0 && p.across.dilation > 0;
+         size(p.sums, 3) == p.row_of_sums();
 }
 
 std::int64_t window_product_bytes(const WindowProduct& p) {
