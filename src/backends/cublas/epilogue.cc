@@ -149,6 +149,9 @@ Why describe_epilogue(const Match& match, const Target& target, Description& d) 
   if (d.spec.sums == Sums::kInt32 && has_any) {
     return Refusal{"after a product of int8 the library computes nothing else"};
   }
+  // The sums of a product of floats of eight bits are rounded once, to what is written.
+  const bool is_rounded_twice = narrow && product.dtype() != result.dtype();
+  if (is_rounded_twice) return Refusal{"the type changes after the product was rounded"};
   if (product.dtype() != result.dtype() && !match.find("cast") &&
       d.spec.activation != Activation::kGelu) {
     return Refusal{"the type changes after the product"};

@@ -99,6 +99,9 @@ TEST(CublasFloat8, RefusesWithASentence) {
   EXPECT_EQ(refusal_of(codes(4, 16, 16) + ", %b: Tensor[(16), float32]",
                        "add(" + dense("%s, %s") + ", %b)"),
             "a product of floats of eight bits that gives float32 takes no bias of float32");
+  EXPECT_EQ(refusal_of(codes(4, 16, 16), "nn.gelu_tanh(cast(cast(" + dense("%s, %s") +
+                                             ", dtype=\"int32\"), dtype=\"float16\"))"),
+            "the type changes after the product was rounded");
   EXPECT_EQ(refusal_of(codes(4, 16, 16), dense("%s, %s"), Target("cublas").with("arch", "sm_100a")),
             "floats of eight bits are multiplied by devices of sm_90 alone, not sm_100a");
   EXPECT_EQ(refusal_of(codes(4, 16, 16), dense("%s, %s")), "taken");
