@@ -109,6 +109,8 @@ int copies_beyond(std::uint64_t cache_bytes, std::uint64_t weight_bytes) {
   return static_cast<int>(std::clamp(std::ceil(wanted), 1.0, double{kMostCopies}));
 }
 
+int runs_over_all(int copies, int least) { return (least + copies - 1) / copies * copies; }
+
 std::uint64_t weight_bytes(const LibraryProgram& program) {
   const Library library = open(program, 0);
   const tessera_program* tables = tables_of(program, library);

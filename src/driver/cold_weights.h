@@ -34,6 +34,9 @@ class ColdWeights {
 // holds; 1 where the weights are so many that a computation leaves its first ones in memory, or so
 // few that no number of copies would help.
 int copies_beyond(std::uint64_t cache_bytes, std::uint64_t weight_bytes);
+// Computations in a row, `least` at least, so that the next run begins with the copy that was read
+// longest ago.
+int runs_over_all(int copies, int least);
 // Of all weights of an entry of a file, which is loaded for it; 0 of what is none.
 std::uint64_t weight_bytes(const LibraryProgram& program);
 

@@ -83,5 +83,13 @@ TEST(CopiesOfWeights, AreMoreThanACacheHolds) {
   EXPECT_EQ(copies_beyond(kCache, 0), 1);
 }
 
+TEST(CopiesOfWeights, TakeTurnsAcrossRuns) {
+  EXPECT_EQ(runs_over_all(1, 8), 8);
+  EXPECT_EQ(runs_over_all(4, 8), 8);
+  EXPECT_EQ(runs_over_all(6, 8), 12);
+  EXPECT_EQ(runs_over_all(7, 8), 14);
+  EXPECT_EQ(runs_over_all(32, 8), 32);
+}
+
 }  // namespace
 }  // namespace tessera::driver

@@ -266,7 +266,8 @@ class PlanRace {
   // The second level. What it found is on record, nothing included: it is searched for once.
   Result<void> evolve() {
     const CollagePlacer* collage = plans_.front().compilation->collage();
-    const tune::RecordKey key{"collage evolved", "", device_, "", plans_.front().key.workload};
+    const tune::RecordKey key{"collage evolved", how_timed(options_), device_, "",
+                              plans_.front().key.workload};
     TESSERA_TRY(const tune::Records found, records_->find(key));
     if (!found.list.empty()) return add_evolved(found.list.front().configuration);
     if (!options_.tuning.measures || options_.tuning.evolve_s <= 0) return {};

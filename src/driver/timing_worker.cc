@@ -27,7 +27,7 @@ exec::SessionOptions options_of(const LibraryProgram& program, const ProgramTimi
   const Result<std::uint64_t> cache_bytes = tune::gpu_cache_bytes();
   if (!cache_bytes) return options;
   options.weight_copies = copies_beyond(*cache_bytes, weight_bytes(program));
-  options.repeats = std::max(options.repeats, options.weight_copies);
+  options.repeats = runs_over_all(options.weight_copies, options.repeats);
   return options;
 }
 
