@@ -4,6 +4,7 @@
 // records, by what it was made from; tune/ keeps it, and the driver hands it to back ends.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -41,12 +42,14 @@ class MadeParts {
   virtual bool may_make() const = 0;
   // Of a device whose description begins with the key's. An error where several have other bytes.
   virtual Result<std::optional<MadePart>> find(const MadeKey& key) const = 0;
-  // All of a back end, by their workloads.
+  // All of a back end whose device is just this one, by their workloads.
   using Named = std::pair<std::string, MadePart>;
   virtual Result<std::vector<Named>> all(std::string_view backend, std::string_view version,
                                          std::string_view device) const = 0;
-  // Who keeps a part first is right: what comes back is to be taken.
-  virtual Result<MadePart> keep(const MadeKey& key, MadePart part) = 0;
+  // Who keeps a part first is right: what comes back is to be taken. What is there and `is_one`
+  // denies gives way; null: it denies nothing.
+  using IsOne = std::function<bool(const MadePart&)>;
+  virtual Result<MadePart> keep(const MadeKey& key, MadePart part, const IsOne& is_one) = 0;
 };
 
 }  // namespace tessera::byoc

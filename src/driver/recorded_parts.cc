@@ -74,16 +74,16 @@ Result<std::vector<byoc::MadeParts::Named>> RecordedParts::all(std::string_view 
   for (const tune::MadeRow& row : rows.list) {
     const MadeKey& key = row.key;
     if (key.backend != backend || key.version != version || key.device != device) continue;
-    TESSERA_TRY(std::optional<MadePart> part, store_->made().find(key));
+    TESSERA_TRY(std::optional<MadePart> part, store_->made().part_of(row));
     if (part) parts.emplace_back(key.workload, *std::move(part));
   }
   return parts;
 }
 
-Result<MadePart> RecordedParts::keep(const MadeKey& key, MadePart part) {
+Result<MadePart> RecordedParts::keep(const MadeKey& key, MadePart part, const IsOne& is_one) {
   TESSERA_CHECK(may_make_, "a part was made that was not to be");
   kept_.insert(key);
-  return store_->made().keep(key, std::move(part));
+  return store_->made().keep(key, std::move(part), is_one);
 }
 
 }  // namespace tessera::driver

@@ -30,7 +30,8 @@ class RecordedParts final : public byoc::MadeParts {
   Result<std::optional<byoc::MadePart>> find(const byoc::MadeKey& key) const override;
   Result<std::vector<Named>> all(std::string_view backend, std::string_view version,
                                  std::string_view device) const override;
-  Result<byoc::MadePart> keep(const byoc::MadeKey& key, byoc::MadePart part) override;
+  Result<byoc::MadePart> keep(const byoc::MadeKey& key, byoc::MadePart part,
+                              const IsOne& is_one) override;
 
   // Of the keys that were asked for or kept, how many have a part now.
   std::size_t num_kept() const { return kept_.size(); }

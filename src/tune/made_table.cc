@@ -164,11 +164,12 @@ Result<std::optional<MadePart>> MadeTable::exactly(const MadeKey& key) const {
 
 Result<void> MadeTable::make_tables() { return execute(database_, path_, kMadeTables); }
 
-Result<MadePart> MadeTable::keep(const MadeKey& key, MadePart part) {
+Result<MadePart> MadeTable::keep(const MadeKey& key, MadePart part,
+                                 const byoc::MadeParts::IsOne& is_one) {
   TESSERA_TRY_VOID(in_transaction(database_, path_, [&]() -> Result<void> {
     TESSERA_TRY_VOID(make_tables());
     TESSERA_TRY(std::optional<MadePart> known, exactly(key));
-    if (!known) return put(key, part);
+    if (!known || (is_one && !is_one(*known))) return put(key, part);
     part = *std::move(known);
     return {};
   }));

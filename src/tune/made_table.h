@@ -37,9 +37,11 @@ class MadeTable {
   Result<MadeRows> rows() const;
   // Nothing if they are damaged.
   Result<std::optional<std::string>> bytes(const MadeRow& row) const;
+  Result<std::optional<byoc::MadePart>> part_of(const MadeRow& row) const;
 
-  // What stands there stays, unless it is damaged, and comes back.
-  Result<byoc::MadePart> keep(const byoc::MadeKey& key, byoc::MadePart part);
+  // What stands there stays, unless it is damaged or is_one denies it, and comes back.
+  Result<byoc::MadePart> keep(const byoc::MadeKey& key, byoc::MadePart part,
+                              const byoc::MadeParts::IsOne& is_one = nullptr);
   // Whatever stands there.
   Result<void> replace(const byoc::MadeKey& key, const byoc::MadePart& part);
   // Keeps what another file has, in the transaction that the caller has begun; how many are new.
@@ -47,7 +49,6 @@ class MadeTable {
 
  private:
   Result<bool> is_there() const;
-  Result<std::optional<byoc::MadePart>> part_of(const MadeRow& row) const;
   Result<std::optional<byoc::MadePart>> exactly(const byoc::MadeKey& key) const;
   Result<void> make_tables();
   Result<void> put(const byoc::MadeKey& key, const byoc::MadePart& part);

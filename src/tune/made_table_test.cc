@@ -81,6 +81,19 @@ TEST_F(MadeTableTest, TheFirstIsRight) {
   EXPECT_EQ(find(kEngine)->bytes, "first");
 }
 
+TEST_F(MadeTableTest, WhatIsDeniedGivesWay) {
+  keep(kEngine, {"unreadable"});
+  const auto kept = [&](const char* bytes) {
+    return open()
+        .made()
+        .keep(kEngine, {bytes}, [](const MadePart& part) { return part.bytes != "unreadable"; })
+        ->bytes;
+  };
+  EXPECT_EQ(kept("first"), "first");
+  EXPECT_EQ(kept("second"), "first");
+  EXPECT_EQ(find(kEngine)->bytes, "first");
+}
+
 TEST_F(MadeTableTest, LargeOnesAreWhole) {
   std::string bytes(std::size_t{65} << 20, 'a');
   bytes.back() = 'z';

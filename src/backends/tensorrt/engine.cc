@@ -15,7 +15,12 @@ namespace {
 constexpr double kSecondsOfSilence = 1800;
 
 // The first letter of what the child says: the engine follows, or a sentence.
-constexpr char kMade = '+', kRefused = '-', kNoneHere = '!';
+constexpr char kMade = '+', kRefused = '-', kNotBuilt = '~', kNoneHere = '!';
+
+char letter_of(std::int32_t status) {
+  if (status == TESSERA_TENSORRT_NO_BUILDER) return kNoneHere;
+  return status == TESSERA_TENSORRT_NOT_BUILT ? kNotBuilt : kRefused;
+}
 
 // `headers`: of ours, as far as the object depends on them.
 CompileJob job_of(const std::string& name, Source source, const Installation& installation,
@@ -86,9 +91,7 @@ void build_and_print(const std::string& library_path, const std::string& builder
   const tessera_tensorrt_build_args args = {&graph, library,   take, const_cast<Print*>(&print),
                                             why,    sizeof why};
   const std::int32_t status = build(&args);
-  if (status != TESSERA_TENSORRT_OK) {
-    say(status == TESSERA_TENSORRT_NO_BUILDER ? kNoneHere : kRefused, why);
-  }
+  if (status != TESSERA_TENSORRT_OK) say(letter_of(status), why);
 }
 
 tessera_named_tensor view_of(const Graph::NamedTensor& constant) {
@@ -128,7 +131,9 @@ Result<Built> Shim::build(const std::string& symbol, const Graph& graph,
   const char letter = child.output.front();
   child.output.erase(0, 1);
   if (letter == kMade) return Built{{std::move(child.output)}};
-  if (letter == kRefused) return Built{{"", std::move(child.output)}};
+  if (letter == kRefused || letter == kNotBuilt) {
+    return Built{{"", std::move(child.output)}, letter == kRefused};
+  }
   return fail(error(Code::kBackendMissing, {}, "back end `tensorrt`: {}", child.output)
                   .with_remedy("compile on the machine with the device"));
 }

@@ -14,7 +14,7 @@ namespace tessera::backends::tensorrt {
 
 struct Built {
   byoc::MadePart part;      // an engine, or why there is none of this graph
-  bool is_for_good = true;  // that is TensorRT's word, and no mishap of the process that asked it
+  bool is_for_good = true;  // that follows from the graph, and may not pass, as a full GPU does
 };
 
 class Shim {

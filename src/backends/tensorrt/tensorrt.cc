@@ -109,7 +109,7 @@ Unexpected<Diagnostics> not_on_record(const byoc::MadeKey& key) {
 using EngineOr = Expected<std::string, Refusal>;
 
 // That of the records; else it is built now, and kept there. What TensorRT refuses is kept, too: it
-// is refused where it cannot be asked. What ended the process may have been the machine's.
+// is refused where it cannot be asked. What was not built may have been the machine's fault.
 Result<EngineOr> engine_of(const std::string& symbol, const Module& module, const Target& target,
                            const Shim& shim, byoc::MadeParts* made) {
   const relay::Function& region = module.functions.at(symbol);
@@ -130,7 +130,7 @@ Result<EngineOr> engine_of(const std::string& symbol, const Module& module, cons
   if (!made->may_make()) return not_on_record(key);
   TESSERA_TRY(Built built, shim.build(symbol, graph, *results));
   if (!built.is_for_good) return engine_in(std::move(built.part));
-  TESSERA_TRY(byoc::MadePart kept, made->keep(key, std::move(built.part)));
+  TESSERA_TRY(byoc::MadePart kept, made->keep(key, std::move(built.part), nullptr));
   return engine_in(std::move(kept));
 }
 

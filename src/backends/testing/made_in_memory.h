@@ -30,7 +30,10 @@ class MadeInMemory final : public byoc::MadeParts {
     }
     return list;
   }
-  Result<byoc::MadePart> keep(const byoc::MadeKey& key, byoc::MadePart part) override {
+  Result<byoc::MadePart> keep(const byoc::MadeKey& key, byoc::MadePart part,
+                              const IsOne& is_one) override {
+    const auto there = parts.find(key);
+    if (there != parts.end() && is_one && !is_one(there->second)) parts.erase(there);
     return parts.emplace(key, std::move(part)).first->second;
   }
 

@@ -208,9 +208,12 @@ class Answers {
 
   Result<void> keep(const Target& target, byoc::MadeParts& made) {
     const std::lock_guard lock(mutex_);
+    const auto is_plan = [](const byoc::MadePart& part) {
+      return recorded_plan(part.bytes).has_value();
+    };
     for (const auto& [key, plan] : made_) {
       if (key.device != device_text(target) || recorded_.contains(key)) continue;
-      TESSERA_TRY(const byoc::MadePart kept, made.keep(key, {recorded_text(plan)}));
+      TESSERA_TRY(const byoc::MadePart kept, made.keep(key, {recorded_text(plan)}, is_plan));
       recorded_.emplace(key, recorded_plan(kept.bytes).value_or(plan));
     }
     return {};

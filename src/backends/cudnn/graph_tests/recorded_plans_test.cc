@@ -92,5 +92,24 @@ TEST(CudnnRecordedPlans, WhatIsNoPlanIsPassedOver) {
   }
 }
 
+TEST(CudnnRecordedPlans, WhatIsNoPlanGivesWayToOne) {
+  MadeInMemory made;
+  {
+    const Recall recall(made);
+    payload_of(attention(), &made);
+  }
+  ASSERT_FALSE(made.parts.empty());
+  for (auto& [key, part] : made.parts) part.bytes = "{}";
+  std::string payload;
+  {
+    const Recall recall(made);
+    payload = payload_of(attention(), &made);
+  }
+  EXPECT_NE(payload, "");
+  made.only_read();
+  const Recall recall(made);
+  EXPECT_EQ(payload_of(attention(), &made), payload);
+}
+
 }  // namespace
 }  // namespace tessera::backends::cudnn

@@ -83,16 +83,39 @@ TEST(RecordedEngines, OneThatIsMissingIsASentence) {
   EXPECT_NE(why.find(expected), std::string::npos) << why;
 }
 
+// Of a network that cannot be written, on a machine without the device, too.
 TEST(RecordedEngines, WhatIsRefusedStaysRefused) {
+  const Module module = module_of("nn.relu(%x)");
+  const auto compile = [&](MadeInMemory& made) {
+    return thrown_by([&] { compiled(module, Target("tensorrt"), &made); });
+  };
   MadeInMemory made;
-  compiled(module_of("nn.relu(%x)"), Target("tensorrt"), &made);
-  made.parts.begin()->second = {"", "TensorRT builds no engine: too large"};
+  std::string why;
+  {
+    const Setting setting("FAKE_TENSORRT_NO_ACTIVATIONS", "1");
+    why = compile(made);
+    EXPECT_NE(why.find("TensorRT takes no layer `activation`"), std::string::npos) << why;
+  }
+  ASSERT_EQ(made.parts.size(), 1u);
+  EXPECT_EQ(compile(made), why);
   made.only_read();
-  const std::string why =
-      thrown_by([&] { compiled(module_of("nn.relu(%x)"), Target("tensorrt"), &made); });
-  EXPECT_NE(why.find("back end `tensorrt`: TensorRT builds no engine: too large"),
-            std::string::npos)
-      << why;
+  EXPECT_EQ(compile(made), why);
+}
+
+// The memory may be there the next time.
+TEST(RecordedEngines, WhatIsNotBuiltIsTriedAgain) {
+  const Module module = module_of("nn.relu(%x)");
+  MadeInMemory made;
+  {
+    const Setting setting("FAKE_TENSORRT_IS_FULL", "1");
+    const std::string why = thrown_by([&] { compiled(module, Target("tensorrt"), &made); });
+    EXPECT_NE(why.find("back end `tensorrt`: TensorRT builds no engine: no memory is left"),
+              std::string::npos)
+        << why;
+  }
+  EXPECT_TRUE(made.parts.empty());
+  EXPECT_EQ(engine_of(module, Target("tensorrt"), &made), engine_of(module));
+  EXPECT_EQ(made.parts.size(), 1u);
 }
 
 }  // namespace

@@ -80,7 +80,7 @@ class EngineBuilder {
     const Owned<nvinfer1::IHostMemory> engine(builder.buildSerializedNetwork(*network, *config));
     if (engine.get() == nullptr) {
       error_->add("TensorRT builds no engine: ");
-      return failed(TESSERA_TENSORRT_NO_ENGINE, logger_.last());
+      return failed(TESSERA_TENSORRT_NOT_BUILT, logger_.last());
     }
     args_.take(args_.context, engine->data(), engine->size());
     return TESSERA_TENSORRT_OK;

@@ -9,8 +9,10 @@
 
 enum tessera_tensorrt_status {
   TESSERA_TENSORRT_OK = 0,
-  TESSERA_TENSORRT_NO_ENGINE = 1,   // the graph is what it does not build
+  TESSERA_TENSORRT_NO_ENGINE = 1,   // the graph is no network of it, today or tomorrow
   TESSERA_TENSORRT_NO_BUILDER = 2,  // it builds nothing here
+  // It has built none: of a network that it does not build, or for want of memory. It does not say.
+  TESSERA_TENSORRT_NOT_BUILT = 3,
 };
 
 struct tessera_tensorrt_build_args {

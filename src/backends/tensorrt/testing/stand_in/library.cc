@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // For tests: TensorRT's interface as far as the shim uses it, over the host's memory. An engine is
 // the text of the layers that were added. In the environment FAKE_TENSORRT_VERSION is the version
-// number of the library, and FAKE_TENSORRT_NO_DEVICE says that there is none to build on.
+// number of the library; FAKE_TENSORRT_NO_DEVICE says that there is none to build on,
+// FAKE_TENSORRT_IS_FULL that its memory is taken, FAKE_TENSORRT_NO_ACTIVATIONS that no network has
+// such layers.
 #include <cstdlib>
 #include <memory>
 #include <sstream>
@@ -123,6 +125,7 @@ class Network final : public nvinfer1::INetworkDefinition {
   }
   nvinfer1::IActivationLayer* addActivation(ITensor& input,
                                             nvinfer1::ActivationType type) noexcept override {
+    if (std::getenv("FAKE_TENSORRT_NO_ACTIVATIONS") != nullptr) return nullptr;
     return add<nvinfer1::IActivationLayer>(
         {"activation", int(type), {number(input)}, {}, {{"alpha", 0}, {"beta", 0}}});
   }
@@ -259,6 +262,7 @@ class Memory final : public nvinfer1::IHostMemory {
 
 class Builder final : public nvinfer1::IBuilder {
  public:
+  explicit Builder(ILogger& logger) : logger_(logger) {}
   nvinfer1::INetworkDefinition* createNetworkV2(std::uint32_t flags) noexcept override {
 #if NV_TENSORRT_MAJOR < 10
     using Flag = nvinfer1::NetworkDefinitionCreationFlag;
@@ -271,6 +275,10 @@ class Builder final : public nvinfer1::IBuilder {
   nvinfer1::IBuilderConfig* createBuilderConfig() noexcept override { return new Config; }
   nvinfer1::IHostMemory* buildSerializedNetwork(
       nvinfer1::INetworkDefinition& network, nvinfer1::IBuilderConfig& config) noexcept override {
+    if (std::getenv("FAKE_TENSORRT_IS_FULL") != nullptr) {
+      logger_.log(ILogger::Severity::kERROR, "no memory is left");
+      return nullptr;
+    }
     Plan plan = static_cast<Network&>(network).plan();
     plan.flags = static_cast<Config&>(config).text();
     std::ostringstream out;
@@ -278,6 +286,9 @@ class Builder final : public nvinfer1::IBuilder {
     write(out, plan);
     return new Memory(out.str());
   }
+
+ private:
+  ILogger& logger_;
 };
 
 // ---- Running -----------------------------------------------------------------------------------
@@ -374,9 +385,9 @@ class Runtime final : public nvinfer1::IRuntime {
 extern "C" {
 
 void* createInferBuilder_INTERNAL(void* logger, std::int32_t) noexcept {
-  if (std::getenv("FAKE_TENSORRT_NO_DEVICE") == nullptr) return new stand_in::Builder;
-  static_cast<nvinfer1::ILogger*>(logger)->log(nvinfer1::ILogger::Severity::kERROR,
-                                               "there is no device");
+  auto& log = *static_cast<nvinfer1::ILogger*>(logger);
+  if (std::getenv("FAKE_TENSORRT_NO_DEVICE") == nullptr) return new stand_in::Builder(log);
+  log.log(nvinfer1::ILogger::Severity::kERROR, "there is no device");
   return nullptr;
 }
 void* createInferRuntime_INTERNAL(void* logger, std::int32_t) noexcept {
