@@ -39,6 +39,7 @@ TOOLS = ROOT / "bench" / "tools"
 MODELS = {
     "minilm": {"batch": 1, "seq": 128},
     "bert-base": {"batch": 1, "seq": 128},
+    "bert-large": {"batch": 1, "seq": 128},
     "resnet50": {"batch": 1},
     "vit_b_16": {"batch": 1},
     "mobilenet_v2": {"batch": 1},

@@ -40,7 +40,8 @@ from typing import Callable
 import numpy as np
 import torch
 
-import nets
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
+import nets  # noqa: E402
 from whole_models import ARCHITECTURES, Case, error, medians, smi, tensors_of, tessera, torch_model
 
 TARGETS = ["--target", "cuda", "--target", "cutlass", "--target", "cublas", "--target", "cudnn"]

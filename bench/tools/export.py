@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Architectures of torchvision and transformers in their usual sizes, with seeded random weights,
+"""Architectures of torchvision, transformers and nets.py in their usual sizes, with seeded random weights,
 as ONNX models of float32 for one example.
 
     export.py NAME MODEL.onnx
@@ -11,6 +11,7 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
+import nets
 import torch
 
 Example = tuple[torch.nn.Module, dict[str, torch.Tensor]]
@@ -23,6 +24,10 @@ def image(name: str, size: int = 224, kind: str = "", **options) -> Callable[[],
         module = getattr(made_by, name)(weights=None, **options)
         return module, {"x": torch.randn(1, 3, size, size)}
     return make
+
+
+def own(build: Callable[[], torch.nn.Module], *shape: int) -> Callable[[], Example]:
+    return lambda: (build(), {"x": torch.randn(1, *shape)})
 
 
 class Segmented(torch.nn.Module):
@@ -83,6 +88,7 @@ DEBERTA = {"hidden_size": 768, "num_hidden_layers": 6, "num_attention_heads": 12
 T5 = {"use_cache": False}  # its defaults are those of t5-small
 
 ARCHITECTURES: dict[str, Callable[[], Example]] = {
+    "cell_net": own(nets.CellNet, 3, 224, 224),
     "convnext_tiny": image("convnext_tiny"),
     "deberta": text("DebertaV2Model", 128, DEBERTA),
     "densenet121": image("densenet121"),
@@ -92,6 +98,7 @@ ARCHITECTURES: dict[str, Callable[[], Example]] = {
     "whisper_tiny_encoder": whisper_encoder,
     "deeplabv3_resnet50": segmentation("deeplabv3_resnet50"),
     "fcn_resnet50": segmentation("fcn_resnet50"),
+    "generator": own(nets.Generator, 100, 1, 1),
     "resnext50": image("resnext50_32x4d"),
     "llama_like": text("LlamaModel", 64, LLAMA),
     "distilbert": text("DistilBertModel", 128, {}),
