@@ -49,7 +49,7 @@ class InstanceOptions(Structure):
                 ("profile", c_int32), ("no_replay", c_int32), ("thread_nice", c_int32),
                 ("thread_pool", c_void_p), ("thread_cpus", POINTER(c_int32)),
                 ("thread_cpu_count", c_int32), ("repeats", c_int32),
-                ("pool_memory", c_void_p)]
+                ("pool_memory", c_void_p), ("weight_copies", c_int32), ("same_inputs", c_int32)]
 
 
 class IO(Structure):
