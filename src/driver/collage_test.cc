@@ -153,6 +153,23 @@ TEST_F(CollageTest, WrongNumbersAreNoCandidate) {
   expect_close(outputs_of(o.output), native_outputs(kAbsAndProduct));
 }
 
+// The order of targets leaves such a product to generated code and says that others are faster; who
+// measured knows better.
+TEST_F(CollageTest, GeneratedCodeThatWasMeasuredIsNotCalledSlow) {
+  const auto is_told = [](const CompileReport& report) {
+    return std::any_of(report.warnings.begin(), report.warnings.end(),
+                       [](const Diagnostic& d) { return d.code == Code::kSlowCode; });
+  };
+  CompileOptions o = collage(R"(
+def @main(%x: Tensor[(512, 256), int32], %w: Tensor[(128, 256), int32]) {
+  nn.dense(abs(%x), %w, units=128)
+})");
+  EXPECT_FALSE(is_told(value_of(compile(o))));
+  o.partition = Partition::kGreedy;
+  o.tuning.measures = false;
+  EXPECT_TRUE(is_told(value_of(compile(o))));
+}
+
 // The results are float32, and no more exact than what they are made of.
 TEST_F(CollageTest, NumbersAreComparedAsTheNarrowestTypeOnTheWay) {
   CompileOptions o = collage(
