@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Architectures of torchvision, transformers and nets.py in their usual sizes, with seeded random weights,
-as ONNX models of float32 for one example.
+"""Architectures of torchvision, transformers and nets.py in their usual sizes, with seeded random
+weights, as ONNX models of float32 for one example.
 
     export.py NAME MODEL.onnx
 
