@@ -1,25 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of matrices in a launch: calls of tessera/block_product.cuh.
 #include "emit/cuda_writer.h"
-#include "tir/walk.h"
 
 namespace tessera::emit {
 
 using tir::Expr;
-using tir::ForKind;
-using tir::Stmt;
-
-void CudaWriter::find_block_product(const tir::For& launch) {
-  block_product_loop_ = nullptr;
-  block_product_.reset();
-  if (launch.loop != ForKind::kBlocks) return;
-  tir::for_each_node(launch.body, [&](const Stmt& s) {
-    const auto* loop = s.as<tir::For>();
-    if (loop == nullptr || loop->loop != ForKind::kThreads || block_product_) return;
-    block_product_ = tir::as_block_product(*loop, scope_.bounds);
-    if (block_product_) block_product_loop_ = loop;
-  });
-}
 
 void CudaWriter::block_product() {
   const tir::BlockProduct& p = *block_product_;

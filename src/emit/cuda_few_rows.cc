@@ -4,25 +4,10 @@
 #include "emit/cuda_writer.h"
 #include "tir/device_loops.h"
 #include "tir/fragments.h"
-#include "tir/walk.h"
 
 namespace tessera::emit {
 
 using tir::Expr;
-using tir::ForKind;
-using tir::Stmt;
-
-void CudaWriter::find_few_rows(const tir::For& launch) {
-  few_rows_loop_ = nullptr;
-  few_rows_.reset();
-  if (launch.loop != ForKind::kBlocks) return;
-  tir::for_each_node(launch.body, [&](const Stmt& s) {
-    const auto* loop = s.as<tir::For>();
-    if (loop == nullptr || loop->loop != ForKind::kThreads || few_rows_) return;
-    few_rows_ = tir::as_few_rows_sums(*loop, scope_.bounds);
-    if (few_rows_) few_rows_loop_ = loop;
-  });
-}
 
 // `tk::words<4, 128, 4096, tk::bfloat16, tk::centred>{&w[tile * 8192], &scale[tile * 512], {}}`
 Source CudaWriter::few_rows_matrix() {

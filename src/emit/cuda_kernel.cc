@@ -197,9 +197,9 @@ void CudaWriter::launch(const tir::For& n) {
   team_ = n.loop != ForKind::kGrid;
   warps_ = n.loop == ForKind::kWarps;
   scope_.bounds.set_loop(n.var, n.min, n.extent);
-  find_few_rows(n);
-  find_block_product(n);
-  find_window_product(n);
+  few_rows_.find(n, scope_.bounds, tir::as_few_rows_sums);
+  block_product_.find(n, scope_.bounds, tir::as_block_product);
+  window_product_.find(n, scope_.bounds, tir::as_window_product);
   const int threads = few_rows_ ? tir::few_rows_threads(few_rows_->product, few_rows_->columns())
                       : window_product_          ? tir::kMaxTeamThreads
                       : n.loop == ForKind::kGrid ? tir::kGridThreads

@@ -2,25 +2,10 @@
 // Convolutions in groups in a launch: calls of tessera/window_product.cuh.
 #include "emit/cuda_writer.h"
 #include "tir/simplify.h"
-#include "tir/walk.h"
 
 namespace tessera::emit {
 
 using tir::Expr;
-using tir::ForKind;
-using tir::Stmt;
-
-void CudaWriter::find_window_product(const tir::For& launch) {
-  window_product_loop_ = nullptr;
-  window_product_.reset();
-  if (launch.loop != ForKind::kBlocks) return;
-  tir::for_each_node(launch.body, [&](const Stmt& s) {
-    const auto* loop = s.as<tir::For>();
-    if (loop == nullptr || loop->loop != ForKind::kThreads || window_product_) return;
-    window_product_ = tir::as_window_product(*loop, scope_.bounds);
-    if (window_product_) window_product_loop_ = loop;
-  });
-}
 
 void CudaWriter::window_product() {
   const tir::WindowProduct& p = *window_product_;

@@ -235,9 +235,9 @@ void CudaWriter::view(const tir::View& n) {
 }
 
 void CudaWriter::loop(const tir::For& n) {
-  if (&n == few_rows_loop_) return few_rows_sums();
-  if (&n == block_product_loop_) return block_product();
-  if (&n == window_product_loop_) return window_product();
+  if (few_rows_.is_at(n)) return few_rows_sums();
+  if (block_product_.is_at(n)) return block_product();
+  if (window_product_.is_at(n)) return window_product();
   scope_.bounds.set_loop(n.var, n.min, n.extent);
   if (n.loop == ForKind::kThreads) return thread_loop(n);
   if (n.loop == ForKind::kVectorized && !team_) return vectorized_loop(n);

@@ -5,12 +5,12 @@
 
 #include <deque>
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "emit/header_call.h"
 #include "emit/kernel_expr.h"
 #include "emit/source_text.h"
 #include "tir/block_product.h"
@@ -47,14 +47,11 @@ class CudaWriter : SourceText {
   void thread_loop(const tir::For& n);
   void thread_body(const tir::For& n, const tir::Stmt& body);
   // Products of few rows are calls of tessera/few_rows.cuh (emit/cuda_few_rows.cc).
-  void find_few_rows(const tir::For& launch);
   Source few_rows_matrix();
   void few_rows_sums();
   // Products of matrices are calls of tessera/block_product.cuh (emit/cuda_block_product.cc).
-  void find_block_product(const tir::For& launch);
   void block_product();
   // Convolutions in groups are calls of tessera/window_product.cuh (emit/cuda_window_product.cc).
-  void find_window_product(const tir::For& launch);
   void window_product();
   void let(const tir::LetStmt& n);
   void allocate(const tir::Allocate& n);
@@ -74,16 +71,13 @@ class CudaWriter : SourceText {
   std::deque<tir::Expr> made_vars_;
   int num_launches_ = 0;
   // What belongs to the launch that is being written.
-  Source index_;                             // type of loop variables
-  bool team_ = false, warps_ = false;        // at the level of a team; of a warp
-  int team_size_ = 1;                        // threads
-  Source block_;                             // `tk::block<256>`
-  const tir::For* few_rows_loop_ = nullptr;  // that is such a call
-  std::optional<tir::FewRowsSums> few_rows_;
-  const tir::For* block_product_loop_ = nullptr;
-  std::optional<tir::BlockProduct> block_product_;
-  const tir::For* window_product_loop_ = nullptr;
-  std::optional<tir::WindowProduct> window_product_;
+  Source index_;                       // type of loop variables
+  bool team_ = false, warps_ = false;  // at the level of a team; of a warp
+  int team_size_ = 1;                  // threads
+  Source block_;                       // `tk::block<256>`
+  HeaderCall<tir::FewRowsSums> few_rows_;
+  HeaderCall<tir::BlockProduct> block_product_;
+  HeaderCall<tir::WindowProduct> window_product_;
   std::map<const tir::BufferNode*, tir::Buffer> shares_;  // what each thread holds a part of
   std::map<const tir::Require*, Source> reports_;         // the parameters that conditions use
 };
