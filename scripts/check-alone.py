@@ -44,7 +44,7 @@ def main() -> None:
     sources = [(f, c) for f, c in compiled
                if f.suffix == ".cc" and ours <= set(shlex.split(c["command"]))]
     vendors = sorted({w for _, c in compiled for w in shlex.split(c["command"])
-                      if w.startswith("-I") and w.endswith("/stand_in/include")})
+                      if w.startswith("-I") and "/stand_in/" in w and w.endswith("/include")})
     of_code = {f.parent: c for f, c in sources if not f.stem.endswith("_test")}
     of_tests = of_code | {f.parent: c for f, c in sources if f.stem.endswith("_test")}
     anything = next(iter(of_code.values()))
@@ -65,7 +65,9 @@ def main() -> None:
     def check_header(path: Path) -> tuple[bool, str]:
         if not is_built(path.parent):
             return True, ""
-        is_of_tests = path.parent.name == "testing" or path.stem.endswith("_fixture")
+        has_tests_alone = path.parent in of_tests and path.parent not in of_code
+        is_of_tests = (path.parent.name == "testing" or path.stem.endswith("_fixture")
+                       or has_tests_alone)
         by_folder = of_tests if is_of_tests else of_code
         entry = next((by_folder[f] for f in path.parents if f in by_folder), anything)
         compiler, *flags = options_of(entry["command"])

@@ -76,7 +76,7 @@ std::string joined(const Version& version) { return fmt::format("{}", fmt::join(
 
 std::string first_with(const std::vector<std::string>& folders, const std::string& file) {
   for (const std::string& folder : folders) {
-    if (std::error_code ignored; fs::exists(folder + "/" + file, ignored)) return folder;
+    if (std::error_code ignored; fs::exists(fs::path(folder) / file, ignored)) return folder;
   }
   return "";
 }

@@ -105,14 +105,14 @@ bool read_spec(const char* text, std::size_t bytes, Spec* spec, TextBuffer* erro
 }
 
 void write_algorithm(const std::uint64_t (&algorithm)[8], char (&text)[kAlgorithmDigits + 1]) {
-  for (int i = 0; i < 8; ++i) std::snprintf(text + 16 * i, 17, "%016" PRIx64, algorithm[i]);
+  for (std::size_t i = 0; i < 8; ++i) std::snprintf(text + 16 * i, 17, "%016" PRIx64, algorithm[i]);
 }
 
 bool read_algorithm(const char* text, std::uint64_t (&algorithm)[8]) {
   if (std::strspn(text, "0123456789abcdef") != kAlgorithmDigits || text[kAlgorithmDigits] != '\0') {
     return false;
   }
-  for (int i = 0; i < 8; ++i) {
+  for (std::size_t i = 0; i < 8; ++i) {
     char digits[17];
     std::memcpy(digits, text + 16 * i, 16);
     digits[16] = '\0';

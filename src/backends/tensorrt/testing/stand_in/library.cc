@@ -6,6 +6,7 @@
 // such layers.
 #include <cstdlib>
 #include <memory>
+#include <new>
 #include <sstream>
 
 #include "compute.h"
@@ -270,9 +271,11 @@ class Builder final : public nvinfer1::IBuilder {
 #else
     if (flags != 0) return nullptr;  // the shim wants the kind that has none
 #endif
-    return new Network;
+    return new (std::nothrow) Network;
   }
-  nvinfer1::IBuilderConfig* createBuilderConfig() noexcept override { return new Config; }
+  nvinfer1::IBuilderConfig* createBuilderConfig() noexcept override {
+    return new (std::nothrow) Config;
+  }
   nvinfer1::IHostMemory* buildSerializedNetwork(
       nvinfer1::INetworkDefinition& network, nvinfer1::IBuilderConfig& config) noexcept override {
     if (std::getenv("FAKE_TENSORRT_IS_FULL") != nullptr) {
@@ -284,7 +287,7 @@ class Builder final : public nvinfer1::IBuilder {
     std::ostringstream out;
     out << kMagic << ' ' << version() << '\n';
     write(out, plan);
-    return new Memory(out.str());
+    return new (std::nothrow) Memory(out.str());
   }
 
  private:
@@ -335,7 +338,7 @@ class Engine final : public nvinfer1::ICudaEngine {
   nvinfer1::IExecutionContext* createExecutionContext(
       nvinfer1::ExecutionContextAllocationStrategy) noexcept override {
 #endif
-    return new Context(plan_, logger_);
+    return new (std::nothrow) Context(plan_, logger_);
   }
   std::int32_t getNbIOTensors() const noexcept override {
     return static_cast<std::int32_t>(plan_.inputs.size() + plan_.outputs.size());
@@ -369,7 +372,7 @@ class Runtime final : public nvinfer1::IRuntime {
     in.ignore();
     Plan plan;
     if (magic == kMagic && made_by == version() && read(in, plan)) {
-      return new Engine(std::move(plan), logger_);
+      return new (std::nothrow) Engine(std::move(plan), logger_);
     }
     logger_.log(ILogger::Severity::kERROR, "these bytes are no engine");
     return nullptr;
@@ -386,12 +389,13 @@ extern "C" {
 
 void* createInferBuilder_INTERNAL(void* logger, std::int32_t) noexcept {
   auto& log = *static_cast<nvinfer1::ILogger*>(logger);
-  if (std::getenv("FAKE_TENSORRT_NO_DEVICE") == nullptr) return new stand_in::Builder(log);
+  if (std::getenv("FAKE_TENSORRT_NO_DEVICE") == nullptr)
+    return new (std::nothrow) stand_in::Builder(log);
   log.log(nvinfer1::ILogger::Severity::kERROR, "there is no device");
   return nullptr;
 }
 void* createInferRuntime_INTERNAL(void* logger, std::int32_t) noexcept {
-  return new stand_in::Runtime(*static_cast<nvinfer1::ILogger*>(logger));
+  return new (std::nothrow) stand_in::Runtime(*static_cast<nvinfer1::ILogger*>(logger));
 }
 std::int32_t getInferLibVersion() noexcept { return stand_in::version(); }
 }
