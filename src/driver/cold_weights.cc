@@ -87,9 +87,7 @@ constexpr double kTimesCache = 1.5;
 
 }  // namespace
 
-ColdWeights ColdWeights::of(const LibraryProgram& program, std::uint64_t model_bytes) {
-  const std::uint64_t most = bytes_that_caches_hold();
-  if (model_bytes <= most) return {};
+ColdWeights ColdWeights::of(const LibraryProgram& program) {
   const Library library = open(program, RTLD_NOLOAD);
   const tessera_program* tables = tables_of(program, library);
   if (tables == nullptr || tables->weights == nullptr) return {};
@@ -99,7 +97,7 @@ ColdWeights ColdWeights::of(const LibraryProgram& program, std::uint64_t model_b
     const auto* begin = static_cast<const std::byte*>(tables->weights) + c.offset;
     if (c.bytes > 0) cold.weights_.emplace_back(begin, c.bytes);
   }
-  return cold.bytes() <= most ? cold : ColdWeights();
+  return cold.bytes() <= bytes_that_caches_hold() ? cold : ColdWeights();
 }
 
 int copies_beyond(std::uint64_t cache_bytes, std::uint64_t weight_bytes) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Weights where a run of a whole model finds them. Of a model whose weights are more than caches
-// hold, each is read from memory once a run, while what operators hand on, and their code, is warm
+// keep, each is read from memory once a run, while what operators hand on, and their code, is warm
 // from the moment before. So a part that is timed alone runs again and again, without a pause that
 // lets others fill the caches, and only its weights are taken out of them between two runs.
 #pragma once
@@ -17,10 +17,10 @@ namespace tessera::driver {
 class ColdWeights {
  public:
   ColdWeights() = default;  // none
-  // Of a program that is loaded: an entry of a file, for a CPU. None where caches hold the
-  // `model_bytes` of the whole model, or where the program's own are more than those: then each run
-  // leaves its first ones in memory. What a vendor's library copied for itself is not known.
-  static ColdWeights of(const LibraryProgram& program, std::uint64_t model_bytes);
+  // Of a program that is loaded: an entry of a file, for a CPU. None where they are more than its
+  // caches hold, undisturbed: then each run leaves its first ones in memory. What a vendor's
+  // library copied for itself is not known.
+  static ColdWeights of(const LibraryProgram& program);
 
   void evict() const;
   std::uint64_t bytes() const;

@@ -17,8 +17,6 @@ namespace {
 
 using testing::value_of;
 
-constexpr std::uint64_t kMany = 1ULL << 40;  // bytes of a model's weights
-
 class ColdWeightsTest : public testing::ModelTest {
  protected:
   // x + w, of so many numbers.
@@ -54,21 +52,20 @@ class ColdWeightsTest : public testing::ModelTest {
 TEST_F(ColdWeightsTest, AreThoseOfAProgramAlone) {
   const EntryFile both = file();
   const LibraryProgram few = both.programs().at("few"), many = both.programs().at("many");
-  EXPECT_EQ(ColdWeights::of(few, kMany).bytes(), 0u) << "before it is loaded";
+  EXPECT_EQ(ColdWeights::of(few).bytes(), 0u) << "before it is loaded";
   EXPECT_EQ(weight_bytes(few), 4000u);
   EXPECT_EQ(weight_bytes(many), 12000u);
   EXPECT_EQ(weight_bytes({many.library}), 0u);
   EXPECT_EQ(weight_bytes({"nothing.so", "few"}), 0u);
   const auto session =
       value_of(exec::Session::open_library(many.library, {}, emit::create_function("many")));
-  EXPECT_EQ(ColdWeights::of(few, kMany).bytes(), 4000u);
-  EXPECT_EQ(ColdWeights::of(many, kMany).bytes(), 12000u);
-  EXPECT_EQ(ColdWeights::of(many, 12000).bytes(), 0u) << "caches hold the model's";
-  EXPECT_EQ(ColdWeights::of({many.library}, kMany).bytes(), 0u) << "a whole model";
+  EXPECT_EQ(ColdWeights::of(few).bytes(), 4000u);
+  EXPECT_EQ(ColdWeights::of(many).bytes(), 12000u);
+  EXPECT_EQ(ColdWeights::of({many.library}).bytes(), 0u) << "a whole model";
 
   const std::vector<Tensor> x = {random_input(session->inputs().at(0), 1)};
   const std::vector<Tensor> before = value_of(session->run(x));
-  ColdWeights::of(many, kMany).evict();
+  ColdWeights::of(many).evict();
   const std::vector<Tensor> after = value_of(session->run(x));
   EXPECT_TRUE(std::ranges::equal(before.at(0).blob->bytes(), after.at(0).blob->bytes()));
 }

@@ -6,9 +6,11 @@
 namespace tessera::driver {
 namespace {
 
-// Bytes of a model's weights that second-level caches of GPUs hold. Records must tell without the
-// GPU whether weights were read from its memory, so it is one number for all.
-constexpr std::uint64_t kMostOfGpuCaches = 64ULL << 20;
+// Bytes of a model's weights that caches keep from one run to the next. Records must tell without
+// the machine whether weights were read from its memory, so each is one number for all: what GPUs
+// have at their second level, and what is left to two cores of a CPU whose last level all share,
+// some of which others take within milliseconds.
+constexpr std::uint64_t kMostOfGpuCaches = 64ULL << 20, kMostOfCpuCaches = 8ULL << 20;
 
 }  // namespace
 
@@ -29,14 +31,14 @@ ProgramTiming timing_of_parts(const CompileOptions& options, std::uint64_t model
   ProgramTiming how = timing_of_models(options);
   how.largest_share = options.tuning.largest_share;
   if (how.on_gpu) how.repeats = kInARow;
-  if (!how.on_gpu || model_bytes > kMostOfGpuCaches) how.model_bytes = model_bytes;
+  how.weights_of_memory = model_bytes > (how.on_gpu ? kMostOfGpuCaches : kMostOfCpuCaches);
   return how;
 }
 
 std::string how_timed(const CompileOptions& options, std::uint64_t model_bytes) {
   const ProgramTiming how = timing_of_parts(options, model_bytes);
-  if (!how.on_gpu) return "";
-  return how.model_bytes > 0 ? "sustained, weights of memory" : "sustained";
+  if (!how.on_gpu) return how.weights_of_memory ? "weights of memory" : "";
+  return how.weights_of_memory ? "sustained, weights of memory" : "sustained";
 }
 
 }  // namespace tessera::driver

@@ -53,17 +53,21 @@ TEST_F(DeviceTiming, NothingIsCopiedBetweenRuns) {
 }
 
 // Records tell times that were taken in another way apart.
-TEST(HowTimed, IsPartOfKeysOnAGpu) {
-  constexpr std::uint64_t kFew = 64 << 20;
+TEST(HowTimed, IsPartOfKeys) {
+  constexpr std::uint64_t kFewOfCpu = 8 << 20, kFew = 64 << 20;
   CompileOptions o;
   o.targets = {Target()};
-  EXPECT_EQ(how_timed(o, kFew + 1), "");
-  EXPECT_EQ(timing_of_parts(o, kFew).model_bytes, kFew);
+  EXPECT_EQ(how_timed(o), "");
+  EXPECT_EQ(how_timed(o, kFewOfCpu), "");
+  EXPECT_EQ(how_timed(o, kFewOfCpu + 1), "weights of memory");
+  EXPECT_FALSE(timing_of_parts(o, kFewOfCpu).weights_of_memory);
+  EXPECT_TRUE(timing_of_parts(o, kFewOfCpu + 1).weights_of_memory);
   o.targets = {value_of(parse_target("cuda -arch=sm_90a"))};
   EXPECT_EQ(how_timed(o), "sustained");
   EXPECT_EQ(how_timed(o, kFew), "sustained");
   EXPECT_EQ(how_timed(o, kFew + 1), "sustained, weights of memory");
-  EXPECT_EQ(timing_of_parts(o, kFew).model_bytes, 0u);
+  EXPECT_FALSE(timing_of_parts(o, kFew).weights_of_memory);
+  EXPECT_TRUE(timing_of_parts(o, kFew + 1).weights_of_memory);
   EXPECT_GT(timing_of_parts(o, kFew).settle, timing_of_parts(o, kFew).warm_up);
 }
 

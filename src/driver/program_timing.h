@@ -40,8 +40,8 @@ struct RunLimits {
 
 struct ProgramTiming {
   int threads = 0;
-  // Of all weights, where they are more than caches hold: then no run finds its own there.
-  std::uint64_t model_bytes = 0;
+  // The model has more of them than caches keep from run to run: then no run finds its own there.
+  bool weights_of_memory = false;
   double warm_up = 0;  // seconds of runs that do not count
   // The same for what computes for long on a device, as a whole model does: such work comes to the
   // limit of the device's power, which then slows its clock.

@@ -26,7 +26,7 @@ TEST(TimingRequest, IsReadAsItIsWritten) {
   const LibraryProgram program{"a \"b\".so", "x", {{1, 2}, {}}, {{3, 4}, {}}};
   const TimingRequest request{{{program, {}}, {{}, program, 1e-3}},
                               {1},
-                              {2, 300, 0.5, 0.75, 0.125, 0.25, 8, {4, 5, 0.5}, true},
+                              {2, true, 0.5, 0.75, 0.125, 0.25, 8, {4, 5, 0.5}, true},
                               Turns{3, {1, 4, 0.125}, 20}};
   const std::string text = to_text(request);
   EXPECT_EQ(to_text(value_of(parse_timing_request(text))), text);

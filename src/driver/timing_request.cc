@@ -33,12 +33,13 @@ std::string to_text(const TimingRequest& request) {
                         {"reference", json_of(p.reference)},
                         {"tolerance", p.tolerance}});
   }
-  Json json = {{"programs", std::move(programs)}, {"left", request.left},
-               {"threads", request.how.threads},  {"model_bytes", request.how.model_bytes},
-               {"warm_up", request.how.warm_up},  {"settle", request.how.settle},
-               {"run", request.how.run},          {"largest_share", request.how.largest_share},
-               {"repeats", request.how.repeats},  {"runs", json_of(request.how.runs)},
-               {"on_gpu", request.how.on_gpu}};
+  Json json = {
+      {"programs", std::move(programs)}, {"left", request.left},
+      {"threads", request.how.threads},  {"weights_of_memory", request.how.weights_of_memory},
+      {"warm_up", request.how.warm_up},  {"settle", request.how.settle},
+      {"run", request.how.run},          {"largest_share", request.how.largest_share},
+      {"repeats", request.how.repeats},  {"runs", json_of(request.how.runs)},
+      {"on_gpu", request.how.on_gpu}};
   if (request.turns) {
     json["turns"] = {{"turns", request.turns->turns},
                      {"of_turn", json_of(request.turns->of_turn)},
@@ -56,7 +57,7 @@ Result<TimingRequest> parse_timing_request(const std::string& text) {
           {program_of(p.at("program")), program_of(p.at("reference")), p.at("tolerance")});
     }
     request.left = json.at("left").get<std::vector<std::size_t>>();
-    request.how = {json.at("threads"), json.at("model_bytes"),
+    request.how = {json.at("threads"), json.at("weights_of_memory"),
                    json.at("warm_up"), json.at("settle"),
                    json.at("run"),     json.at("largest_share"),
                    json.at("repeats"), limits_of(json.at("runs")),

@@ -23,7 +23,7 @@ Result<std::unique_ptr<exec::Session>> open(const LibraryProgram& program,
 exec::SessionOptions options_of(const LibraryProgram& program, const ProgramTiming& how) {
   exec::SessionOptions options = {
       .threads = how.threads, .repeats = how.repeats, .stay_on_device = how.on_gpu};
-  if (!how.on_gpu || how.model_bytes == 0) return options;
+  if (!how.on_gpu || !how.weights_of_memory) return options;
   const Result<std::uint64_t> cache_bytes = tune::gpu_cache_bytes();
   if (!cache_bytes) return options;
   options.weight_copies = copies_beyond(*cache_bytes, weight_bytes(program));
@@ -49,7 +49,7 @@ Result<Ready> prepare(const LibraryProgram& program, const Shapes& shapes,
   TESSERA_TRY(ready.ran, run_with_random_inputs(*ready.session, shapes));
   TESSERA_TRY_VOID(ready.session->bind(ready.ran.inputs));
   ready.timed = {ready.session.get(), options.repeats};
-  if (!how.on_gpu) ready.timed.weights = ColdWeights::of(program, how.model_bytes);
+  if (!how.on_gpu && how.weights_of_memory) ready.timed.weights = ColdWeights::of(program);
   return ready;
 }
 
