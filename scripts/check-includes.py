@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares #include lines with the link edges: a file may include headers of its own folder, of the
 folders named in DEPS of its CMakeLists.txt, and of what these depend on. Lists (*.def) that include
-nothing but lists depend on nothing, and may be read from anywhere. Exit 1 on a violation."""
+nothing but lists depend on nothing, and may be read from anywhere. A back end needs no other one,
+not even in its tests: without-back-end.py takes each out. Exit 1 on a violation."""
 import re
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+BACK_ENDS = ROOT / "src" / "backends"
 CALL = re.compile(r"^\s*tessera_(library|runtime_library|executable|test)\(\s*([^)]*)\)", re.M)
 KEYWORDS = {"DEPS", "LIBS", "SOURCES", "LABELS", "SHARDS", "TIMEOUT", "APART",
             "ROOMS"}
@@ -95,6 +97,21 @@ def check_file(path: Path, folders: dict[Path, Folder], edges: dict[str, set[str
     return errors
 
 
+def back_end_of(folder: Path) -> str | None:
+    """The back end that a folder belongs to; what tests of all of them share is none's."""
+    below = folder.relative_to(BACK_ENDS).parts if folder.is_relative_to(BACK_ENDS) else ()
+    return below[0] if below and below[0] != "testing" else None
+
+
+def check_back_ends(folders: dict[Path, Folder], edges: dict[str, set[str]]) -> list[str]:
+    owners = {f.library: back_end_of(path) for path, f in folders.items() if f.library}
+    # What has all of them, by a list that cmake makes, is reached by their tests as a whole.
+    return [f"{(path / 'CMakeLists.txt').relative_to(ROOT)}: {own} needs {library} of {other}"
+            for path, folder in folders.items() if (own := back_end_of(path))
+            for library in sorted(reachable(folder.deps | folder.test_deps, edges))
+            if (other := owners.get(library)) and other != own]
+
+
 def tracked(*patterns: str) -> list[Path]:
     out = subprocess.run(["git", "-C", ROOT, "ls-files", *patterns],
                          check=True, capture_output=True, text=True).stdout
@@ -108,6 +125,7 @@ def main() -> None:
     sources = [p for p in tracked("src/*.h", "src/*.cc", "tools/*.h", "tools/*.cc",
                                   "tests/*.h", "tests/*.cc") if "testdata" not in p.parts]
     errors = [e for p in sources for e in check_file(p, folders, edges)]
+    errors += check_back_ends(folders, edges)
     print("\n".join(errors + [f"{len(sources)} files, {len(edges)} libraries, "
                               f"{len(errors)} violations"]))
     sys.exit(1 if errors else 0)
