@@ -21,14 +21,19 @@ class Cost {
     return Cost(std::numeric_limits<double>::infinity(), std::move(why));
   }
 
+  // Of what must be taken for want of another way, whatever it costs, which `why` says is not known:
+  // nothing.
+  static Cost unpriced(std::string why) { return Cost(0, std::move(why)); }
+
   bool is_known() const { return !std::isnan(seconds_); }
   bool is_invalid() const { return std::isinf(seconds_); }
   // Infinite for what is invalid, not a number for what is unknown: sums follow from that.
   double seconds() const { return seconds_; }
+  // Of what has no price, too.
   const std::string& why_invalid() const { return why_; }
 
   friend Cost operator+(const Cost& a, const Cost& b) {
-    return Cost(a.seconds_ + b.seconds_, a.is_invalid() ? a.why_ : b.why_);
+    return Cost(a.seconds_ + b.seconds_, a.is_invalid() || b.why_.empty() ? a.why_ : b.why_);
   }
 
  private:

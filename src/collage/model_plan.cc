@@ -14,8 +14,12 @@ namespace {
 
 using relay::NodeId;
 
+constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+
 // States of the search that begin at one node: more than models without wide parts have.
 constexpr std::size_t kWidth = 2000;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 bool is_operator(const DataflowGraph& graph, Index index) {
   return graph[index].kind == relay::IndexedKind::kNode &&
@@ -23,8 +27,11 @@ bool is_operator(const DataflowGraph& graph, Index index) {
 }
 
 PricedWay priced(std::string who, const Cost& cost) {
-  return {std::move(who), cost.seconds(),
-          cost.is_known() ? cost.why_invalid() : "it was not measured: raise --budget"};
+  if (!cost.is_known()) {
+    return {std::move(who), cost.seconds(), "it was not measured: raise --budget"};
+  }
+  const bool has_price = cost.why_invalid().empty();
+  return {std::move(who), has_price ? cost.seconds() : kInfinity, cost.why_invalid()};
 }
 
 }  // namespace
@@ -62,7 +69,37 @@ Result<void> ModelPlanner::estimate(CostEstimator& estimator) {
   for (std::size_t i = 0; i < candidates_.list.size(); ++i) {
     candidates_.list[i].cost = candidates_.list[candidates_.costs_as[i]].cost;
   }
+  leave_to_generated_code();
   return {};
+}
+
+// Generated code computes whatever there is, and some of it not by itself: sizes may come from what
+// the model computes before. An operator that has no cost by anybody is a region of its own then.
+void ModelPlanner::leave_to_generated_code() {
+  std::vector<bool> has_cost(graph_->size());
+  std::vector<std::size_t> smallest(graph_->size(), kNone);  // of what generated code failed at
+  const auto size_of = [&](std::size_t i) {
+    return candidates_.list[i].sub_graph.inside().count();
+  };
+  for (std::size_t i = 0; i < candidates_.list.size(); ++i) {
+    const Candidate& candidate = candidates_.list[i];
+    if (!candidate.cost.is_known()) continue;
+    if (candidate.cost.is_invalid() && candidate.spec->name != kNative) continue;
+    for (const Index index : candidate.sub_graph.inside()) {
+      std::size_t& least = smallest[index];
+      if (!candidate.cost.is_invalid()) {
+        has_cost[index] = true;
+      } else if (least == kNone || size_of(i) < size_of(least)) {
+        least = i;
+      }
+    }
+  }
+  for (Index index = 0; index < graph_->size(); ++index) {
+    if (has_cost[index] || smallest[index] == kNone) continue;
+    Candidate& only = candidates_.list[smallest[index]];
+    only.cost = Cost::unpriced(only.cost.why_invalid());
+    for (const Index inside : only.sub_graph.inside()) has_cost[inside] = true;
+  }
 }
 
 // By back end: what its regions cost of the sum of their composites, 1 at most.
@@ -127,7 +164,7 @@ Cost ModelPlanner::cost_of(std::span<const std::size_t> regions) const {
   }
   for (const Candidate& candidate : candidates_.list) {
     const bool is_rest = candidate.spec->priority >= back_ends_.size();
-    if (!is_rest || !candidate.cost.is_known()) continue;
+    if (!is_rest || !candidate.cost.is_known() || candidate.cost.is_invalid()) continue;
     const IndexSet& inside = candidate.sub_graph.inside();
     const bool is_free =
         std::none_of(inside.begin(), inside.end(), [&](Index index) { return taken[index]; });

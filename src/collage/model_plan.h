@@ -55,6 +55,7 @@ class ModelPlanner {
 
  private:
   ModelPlanner() = default;
+  void leave_to_generated_code();
   std::vector<double> shares_in_regions() const;
   std::int16_t number_of(const Candidate& candidate) const;
   std::vector<std::uint32_t> nodes_of(const Candidate& candidate) const;

@@ -237,6 +237,23 @@ TEST_F(ModelPlanTest, LeavesOutWhatCannotRun) {
             (Rows{"blas: nn.dense", "native: nn.relu", "blas: nn.dense", "native: nn.relu"}));
 }
 
+// As where data decide sizes: nobody can say what the operator takes, and the rest is placed.
+TEST_F(ModelPlanTest, GeneratedCodeTakesWhatNobodyCanMeasure) {
+  ModelPlanner p = planner(kTwoLayers);
+  StatedCosts costs([](const std::string& who, const std::string& operators) {
+    if (operators.find("nn.relu") != std::string::npos) return Cost::invalid("no sizes");
+    return by_operator(9, 1, 4)(who, operators);
+  });
+  ASSERT_TRUE(p.estimate(costs));
+  const auto plan = p.plan();
+  ASSERT_TRUE(plan) << render(plan.error());
+  EXPECT_EQ(rows(*plan),
+            (Rows{"blas: nn.dense", "native: nn.relu", "blas: nn.dense", "native: nn.relu"}));
+  EXPECT_DOUBLE_EQ(plan->cost.seconds(), 2.2);
+  EXPECT_EQ(plan->regions.at(1).chosen.why_not, "no sizes");
+  EXPECT_FALSE(std::isfinite(plan->regions.at(1).chosen.seconds));
+}
+
 TEST_F(ModelPlanTest, TellsTheRunnerUp) {
   ModelPlanner p = planner(kTwoLayers);
   StatedCosts costs([](const std::string& who, const std::string& operators) {

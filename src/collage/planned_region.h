@@ -12,7 +12,7 @@ namespace tessera::collage {
 // One way to compute the nodes of a region.
 struct PricedWay {
   std::string who;      // a back end, or `native`
-  double seconds = 0;   // infinite where it cannot
+  double seconds = 0;   // infinite where it cannot, or cannot be measured by itself
   std::string why_not;  // then
 };
 

@@ -14,6 +14,10 @@ std::string way_text(const collage::PricedWay& way) {
                                     : fmt::format("{}: {}", way.who, way.why_not);
 }
 
+std::string time_text(const collage::PricedWay& way) {
+  return std::isfinite(way.seconds) ? microseconds(way.seconds) : "not by itself";
+}
+
 std::string others_text(const std::vector<collage::PricedWay>& others) {
   std::string text;
   for (const collage::PricedWay& way : others) text += (text.empty() ? "" : "; ") + way_text(way);

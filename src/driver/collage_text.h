@@ -14,6 +14,7 @@ std::string way_text(const collage::PricedWay& way);
 std::string others_text(const std::vector<collage::PricedWay>& others);
 // "239.1 us", or why it has no time.
 std::string time_text(const WholePlan& plan);
+std::string time_text(const collage::PricedWay& way);
 std::string microseconds(double seconds);
 
 }  // namespace tessera::driver

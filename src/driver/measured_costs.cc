@@ -15,6 +15,7 @@
 #include "driver/one_pace.h"
 #include "driver/pipeline.h"
 #include "driver/placement.h"
+#include "driver/size_params.h"
 #include "driver/tuning.h"
 #include "ops/evaluation/compare.h"
 #include "ops/inference/infer_types.h"
@@ -167,6 +168,10 @@ Result<std::optional<Cost>> MeasuredCosts::cost_of_declined(const Job& job) cons
 }
 
 Result<bool> MeasuredCosts::look_up(Job& job) const {
+  if (has_nameless_sizes(job.program->module.functions.at("main"))) {
+    job.cost = Cost::invalid("an input has sizes that only a run of the whole model knows");
+    return true;
+  }
   TESSERA_TRY(const std::optional<Cost> declined, cost_of_declined(job));
   if (declined) {
     job.cost = *declined;
@@ -297,7 +302,7 @@ Result<MeasuredCosts::Batch> MeasuredCosts::build(std::span<Job* const> jobs) {
   Batch batch;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     relay::Function& entry = outcome.module.functions[entry_name(i)];
-    entry = jobs[i]->program->module.functions.at("main");
+    entry = with_size_params(jobs[i]->program->module.functions.at("main"));
     entry.attrs.set(std::string(relay::kEntryPoint), 1);
     batch.entries.push_back(entry_name(i));
   }

@@ -9,6 +9,7 @@
 #include <map>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "collage/evolution.h"
 #include "driver/collage_text.h"
@@ -24,6 +25,7 @@
 #include "driver/tuning.h"
 #include "link/temporary_folder.h"
 #include "ops/evaluation/compare.h"
+#include "types/likely_size.h"
 #include "types/target_list.h"
 
 namespace tessera::driver {
@@ -53,6 +55,21 @@ std::vector<Target> targets_with(const CompileOptions& options, std::string_view
     if (!t.is_external() || t.name() == back_end) targets.push_back(t);
   }
   return targets;
+}
+
+// Sizes that the model does not say are guessed, and it may not take them.
+Diagnostic none_timed(const SymbolTable& symbols, const std::string& why) {
+  if (symbols.empty()) {
+    return error(Code::kToolFailed, {}, "no plan of the model could be timed: {}", why)
+        .with_remedy("compile with --partition greedy");
+  }
+  std::vector<std::string> sizes;
+  for (const auto& [name, size] : likely_sizes(symbols)) {
+    sizes.push_back(fmt::format("{} = {}", name, likely_value(size, {})));
+  }
+  return error(Code::kBadOption, {}, "no plan of the model could be timed with {}: {}",
+               fmt::join(sizes, ", "), why)
+      .with_remedy("say what sizes it takes, and will likely have: --dim NAME=LEAST..MOST:LIKELY");
 }
 
 enum class Layouts : std::uint8_t { kOfBackEnds, kByCost };
@@ -229,9 +246,7 @@ class PlanRace {
       is_any_timed |= is_in(plans_[i]);
     }
     if (is_any_timed) return {};
-    return fail(error(Code::kToolFailed, {}, "no plan of the model could be timed: {}",
-                      plans_.front().row.why_not)
-                    .with_remedy("compile with --partition greedy"));
+    return fail(none_timed(plans_.front().lowered.module.symbols, plans_.front().row.why_not));
   }
 
   // Generated code, where there is such a plan, is the last one, and what the others must compute.

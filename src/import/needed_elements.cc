@@ -5,7 +5,6 @@
 #include <iterator>
 #include <string_view>
 
-#include "ops/attrs/create.h"
 #include "ops/evaluation/size_values.h"
 #include "relay/operator.h"
 #include "types/dim_expr.h"
@@ -45,27 +44,13 @@ void add_divisors(const Dim& dim, std::set<std::string>& needed) {
   }
 }
 
-// The sizes that the node has or, as `sizes`, computes with.
-Shape sizes_of(const relay::Function& f, relay::NodeId id) {
-  Shape sizes;
-  for (const Type& tensor : flatten(f.type(id))) {
-    sizes.insert(sizes.end(), tensor.shape().begin(), tensor.shape().end());
-  }
-  const auto* call = f.as<relay::OpCall>(id);
-  if (call == nullptr || call->op->name != "sizes") return sizes;
-  for (const std::string& text : relay::read_attrs<ops::SizesAttrs>(call->attrs).values) {
-    sizes.push_back(*ops::size_of_text(text));
-  }
-  return sizes;
-}
-
 }  // namespace
 
 std::set<std::string> needed_sizes(const relay::Function& f) {
   std::set<std::string> needed;
   for (std::size_t i = 0; i < f.num_nodes(); ++i) {
     const relay::NodeId id(i);
-    for (const Dim& size : sizes_of(f, id)) add_divisors(size, needed);
+    for (const Dim& size : ops::sizes_of(f, id)) add_divisors(size, needed);
     const relay::Operator* op = f.op(id);
     const bool is_undefined =
         op != nullptr && std::find(std::begin(kUndefinedOfNothing), std::end(kUndefinedOfNothing),

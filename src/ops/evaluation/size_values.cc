@@ -221,4 +221,18 @@ std::optional<Shape> size_values(const relay::Operator& op, const relay::Attrs& 
   return tells ? found : std::nullopt;
 }
 
+Shape sizes_of(const relay::Function& f, relay::NodeId id) {
+  Shape sizes;
+  if (!f.type(id) || f.type(id).is_function()) return sizes;
+  for (const Type& tensor : flatten(f.type(id))) {
+    sizes.insert(sizes.end(), tensor.shape().begin(), tensor.shape().end());
+  }
+  if (!relay::is_call_of(f, id, "sizes")) return sizes;
+  for (const std::string& text :
+       relay::read_attrs<SizesAttrs>(f.as<relay::OpCall>(id)->attrs).values) {
+    sizes.push_back(*size_of_text(text));
+  }
+  return sizes;
+}
+
 }  // namespace tessera::ops

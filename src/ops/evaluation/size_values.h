@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include "relay/function.h"
 #include "relay/operator.h"
 
 namespace tessera::ops {
@@ -24,5 +25,9 @@ std::optional<Shape> size_values(const Tensor& constant);
 // The sizes that a call's result holds. Tuple operands come flattened.
 std::optional<Shape> size_values(const relay::Operator& op, const relay::Attrs& attrs,
                                  std::span<const SizeOperand> operands, const Type& result);
+
+// The sizes that a node's tensors have or, where it is a call of `sizes`, that it computes with.
+// The function is typed.
+Shape sizes_of(const relay::Function& f, relay::NodeId id);
 
 }  // namespace tessera::ops

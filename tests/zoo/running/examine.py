@@ -23,7 +23,7 @@ from onnx import helper  # noqa: E402
 from hydrate import hydrate, skeleton_path  # noqa: E402
 from running.arrays import load_arrays, save_arrays  # noqa: E402
 from running.compare import compare, computed_in  # noqa: E402
-from running.configurations import CONFIGURATIONS  # noqa: E402
+from running.configurations import CONFIGURATIONS, CPU_MEASURED  # noqa: E402
 from running.data_sizes import data_sizes  # noqa: E402
 from running.manifest import read_manifest  # noqa: E402
 from running.reference import Reference, session_of  # noqa: E402
@@ -97,6 +97,18 @@ def empty_dims(model: onnx.ModelProto, entry: dict) -> list[str]:
     return sorted(set(found))
 
 
+def likely_dims(model: onnx.ModelProto, entry: dict) -> list[str]:
+    """Options that make the first set's sizes the likely ones: what is measured is run with them,
+    and the sizes that are taken of an unknown model may be none of its."""
+    found = {}
+    for value in model.graph.input:
+        for axis, dim in enumerate(value.type.tensor_type.shape.dim):
+            sizes = [s[axis] for s in entry["inputs"].get(value.name, {}).get("shapes", [])]
+            if dim.dim_param.isidentifier() and sizes:
+                found.setdefault(dim.dim_param, f"{min(1, *sizes)}..:{sizes[0]}")
+    return [f"--dim={name}={sizes}" for name, sizes in sorted(found.items())]
+
+
 class Subject:
     """A filled model, its inputs and its right results in a folder."""
 
@@ -107,6 +119,7 @@ class Subject:
         self.path = folder / "model.onnx"
         onnx.save(model, self.path)
         self.dims = empty_dims(model, entry)
+        self.likely_dims = likely_dims(model, entry)
         self.data_sizes = data_sizes(model)
         self.exact, self.same = [], []
         self.types = {o.name: helper.tensor_dtype_to_np_dtype(o.type.tensor_type.elem_type)
@@ -138,8 +151,9 @@ class Subject:
 
     def examine(self, tessera: str, configuration: str, seconds: float, timed: bool) -> dict:
         library = self.folder / f"{configuration}.so"
+        dims = self.likely_dims if configuration in CPU_MEASURED else self.dims
         status, said = start([tessera, "compile", str(self.path), "-o", str(library),
-                              *self.dims, *CONFIGURATIONS[configuration]], seconds)
+                              *dims, *CONFIGURATIONS[configuration]], seconds)
         problem = compile_problem(status, said.replace(f"{self.folder}/", ""), seconds)
         if problem:
             return problem
