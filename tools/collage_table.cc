@@ -35,8 +35,7 @@ std::string collage_table(const driver::CollageReport& report) {
     std::string operators = driver::operators_text(row.operators);
     if (operators.size() > 40) operators = operators.substr(0, 37) + "...";
     lines.push_back(fmt::format("{:<40} {:<12} {:>12}  {}", operators, row.chosen.who,
-                                driver::time_text(row.chosen),
-                                driver::others_text(row.others)));
+                                driver::time_text(row.chosen), driver::others_text(row.others)));
   }
   for (const auto& [line, count] : driver::counted(lines)) {
     text += line + (count > 1 ? fmt::format("  (x{})", count) : "") + "\n";

@@ -21,8 +21,7 @@ class Cost {
     return Cost(std::numeric_limits<double>::infinity(), std::move(why));
   }
 
-  // Of what must be taken for want of another way, whatever it costs, which `why` says is not known:
-  // nothing.
+  // Of what is taken for want of another way: nothing. `why`: what it does cost is not known.
   static Cost unpriced(std::string why) { return Cost(0, std::move(why)); }
 
   bool is_known() const { return !std::isnan(seconds_); }

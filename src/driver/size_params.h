@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs that are cut out of a model with open sizes, and run by themselves. A run reads sizes off
-// the inputs' shapes; a part may compute with sizes of the model that none of its inputs has.
+// Programs that are cut out of a model with open sizes, and run by themselves. A run reads sizes
+// off the inputs' shapes; a part may compute with sizes of the model that none of its inputs has.
 #pragma once
 
 #include "relay/function.h"
