@@ -20,12 +20,21 @@ using relay::FunctionBuilder;
 using relay::IndexedKind;
 using relay::NodeId;
 
+std::vector<Index> members(const SubGraph& sub_graph) {
+  return {sub_graph.inside().begin(), sub_graph.inside().end()};
+}
+
 // One sub-graph on its way into a function. Constants and references to globals may have many nodes
 // for one index.
 class Extractor {
  public:
-  Extractor(const DataflowGraph& graph, const SubGraph& sub_graph)
-      : graph_(graph), f_(graph.function()), sub_graph_(sub_graph), copier_(f_, builder_, false) {
+  // Members in the order of the graph that it is taken from.
+  Extractor(const DataflowGraph& graph, const SubGraph& sub_graph, std::vector<Index> members)
+      : graph_(graph),
+        f_(graph.function()),
+        sub_graph_(sub_graph),
+        members_(std::move(members)),
+        copier_(f_, builder_, false) {
     for (std::size_t n = 0; n < sub_graph.nested().size(); ++n) {
       for (const Index index : sub_graph.nested()[n].sub_graph.inside()) part_of_[index] = n;
     }
@@ -74,38 +83,59 @@ class Extractor {
 
   // Exits and what nothing else has met, from the last node back.
   void find_ends() {
-    const auto members = sub_graph_.inside().members();
-    for (std::size_t i = members.size(); i-- > 0;) {
-      if (!sub_graph_.exit().contains(members[i]) && seen_.contains(members[i])) continue;
-      meet(members[i]);
-      out_.outputs.push_back(members[i]);
+    std::unordered_set<Index> seen;
+    for (std::size_t i = members_.size(); i-- > 0;) {
+      if (!sub_graph_.exit().contains(members_[i]) && seen.contains(members_[i])) continue;
+      walk(members_[i], seen, [&](Index index) {
+        if (!is_inside(index) && !is_copied(index)) out_.inputs.push_back(index);
+      });
+      out_.outputs.push_back(members_[i]);
     }
     std::reverse(out_.outputs.begin(), out_.outputs.end());
   }
 
-  void meet(Index root) {
+  // Calls leave(index) for all that is new below a root, operands first, as far as the inputs.
+  template <class Leave>
+  void walk(Index root, std::unordered_set<Index>& seen, const Leave& leave) const {
     struct Step {
+      Index index;
       std::vector<NodeId> reads;
       std::size_t next = 0;
     };
     std::vector<Step> stack;
     const auto enter = [&](Index index) {
-      if (!seen_.insert(index).second) return;
+      if (!seen.insert(index).second) return;
       if (is_inside(index) || is_copied(index)) {
-        stack.push_back({reads(graph_[index].node)});
+        stack.push_back({index, reads(graph_[index].node)});
       } else {
-        out_.inputs.push_back(index);
+        leave(index);
       }
     };
     enter(root);
     while (!stack.empty()) {
       Step& top = stack.back();
-      if (top.next == top.reads.size()) {
-        stack.pop_back();
-      } else {
+      if (top.next < top.reads.size()) {
         enter(graph_.indexed().index_of(top.reads[top.next++]));
+        continue;
       }
+      const Index index = top.index;
+      stack.pop_back();
+      leave(index);
     }
+  }
+
+  // The members of a part in the order of the function's own nodes: results may be met earlier
+  // there than in the graph.
+  std::vector<Index> members_of(const SubGraph& part) const {
+    if (part.exit().count() == 1) return members(part);
+    std::vector<Index> out;
+    std::unordered_set<Index> seen;
+    for (const Index output : out_.outputs) {
+      walk(output, seen, [&](Index index) {
+        if (part.inside().contains(index)) out.push_back(index);
+      });
+    }
+    return out;
   }
 
   void declare_params() {
@@ -134,7 +164,8 @@ class Extractor {
     const auto found = functions_.find(part);
     if (found != functions_.end()) return found->second;
     const NestedSubGraph& nested = sub_graph_.nested()[part];
-    return functions_.emplace(part, extract(graph_, nested.sub_graph, nested.attrs)).first->second;
+    Extractor extractor(graph_, nested.sub_graph, members_of(nested.sub_graph));
+    return functions_.emplace(part, extractor.run(nested.attrs)).first->second;
   }
 
   void make(Index root) {
@@ -202,12 +233,12 @@ class Extractor {
   const DataflowGraph& graph_;
   const Function& f_;
   const SubGraph& sub_graph_;
+  const std::vector<Index> members_;
   FunctionBuilder builder_;
   Copier copier_;
   std::unordered_map<Index, std::size_t> part_of_;               // nested sub-graphs by node
   std::unordered_map<std::size_t, SubGraphFunction> functions_;  // by nested sub-graph
   std::unordered_map<Index, NodeId> value_;                      // new nodes; none is iterated
-  std::unordered_set<Index> seen_;
   SubGraphFunction out_;
 };
 
@@ -215,13 +246,16 @@ class Extractor {
 
 SubGraphFunction extract(const DataflowGraph& graph, const SubGraph& sub_graph,
                          relay::Attrs attrs) {
-  return Extractor(graph, sub_graph).run(std::move(attrs));
+  return Extractor(graph, sub_graph, members(sub_graph)).run(std::move(attrs));
 }
 
 bool can_extract(const DataflowGraph& graph, const SubGraph& sub_graph) {
+  const Function& f = graph.function();
   return std::all_of(sub_graph.inside().begin(), sub_graph.inside().end(), [&](Index index) {
     if (graph[index].kind != IndexedKind::kNode) return false;
-    const relay::NodeKind kind = graph.function()[graph[index].node].kind();
+    // The branches of an `if` are one block, but no place is in both.
+    if (f[graph[index].node].region != f[graph[sub_graph.first()].node].region) return false;
+    const relay::NodeKind kind = f[graph[index].node].kind();
     return kind != relay::NodeKind::kParam && kind != relay::NodeKind::kLet &&
            kind != relay::NodeKind::kLiteral;
   });

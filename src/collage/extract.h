@@ -13,11 +13,12 @@ namespace tessera::collage {
 struct SubGraphFunction {
   relay::Function function;
   std::vector<Index> inputs;   // one a parameter, `FunctionVar_<k>`
-  std::vector<Index> outputs;  // the exits, ascending; several make a tuple
+  std::vector<Index> outputs;  // the exits in order; several make a tuple
 };
 
 // Parameters come in the order in which values are met from the last exit back, callees and
-// arguments in order. Inlinable leaves are copied in.
+// arguments in order. Inlinable leaves are copied in. Nested sub-graphs take their members in the
+// order that these have in the function.
 SubGraphFunction extract(const DataflowGraph& graph, const SubGraph& sub_graph, relay::Attrs attrs);
 
 // Can a function hold all of its nodes? Operators, parameters, `let`s and functions are no values

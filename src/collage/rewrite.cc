@@ -5,6 +5,7 @@
 
 #include "byoc/annotations.h"
 #include "collage/call_sub_graph.h"
+#include "relay/function_attributes.h"
 #include "relay/patterns/matcher.h"
 
 namespace tessera::collage {
@@ -13,6 +14,16 @@ namespace {
 using relay::Copier;
 using relay::NodeId;
 using relay::expr_facts::as;
+
+// Is it in a primitive function, which stays as it is?
+bool is_sealed(const DataflowGraph& graph, Index index) {
+  for (Index block = graph[index].basic_block; block != relay::IndexedGraph::kNone;
+       block = graph[block].basic_block) {
+    const auto* literal = as<relay::Literal>(graph.indexed(), block);
+    if (literal != nullptr && relay::is_primitive(literal->attrs)) return true;
+  }
+  return false;
+}
 
 // Replaces sub-graphs by calls, at the first of their exits that is met; what they take is made
 // before that.
@@ -24,6 +35,7 @@ class Rewriter {
         captured_(relay::captures(f_)),
         part_of_(f_.num_nodes(), kNone) {
     for (const NestedSubGraph& nested : sub_graphs) {
+      if (is_sealed(graph, nested.sub_graph.first())) continue;
       for (const Index index : nested.sub_graph.exit()) {
         part_of_[graph[index].node.index()] = static_cast<std::uint32_t>(parts_.size());
       }
