@@ -38,6 +38,12 @@ Result<std::pair<std::string, double>> parse_entry(const std::string& text) {
   return std::pair(kind->name, cost);
 }
 
+// Users find there what they wrote.
+std::string both_names(const TargetKind& kind) {
+  return kind.alias.empty() ? fmt::format("`{}`", kind.name)
+                            : fmt::format("`{}` (`{}`)", kind.name, kind.alias);
+}
+
 double cost_of(const Function& f, double of_one) {
   const std::vector<bool> live = relay::live_nodes(f);
   double sum = 0;
@@ -62,14 +68,17 @@ Result<MockEstimator> MockEstimator::make(std::span<const std::string> costs,
       return fail(bad_entry(text, "gives a cost for a kind that has one already"));
     }
   }
-  std::vector<std::string_view> missing;
+  std::vector<const TargetKind*> missing;
+  std::vector<std::string> names;
   for (const Target& target : targets) {
-    if (!out.costs_.contains(target.name())) missing.push_back(target.name());
+    if (out.costs_.contains(target.name())) continue;
+    missing.push_back(&target.kind());
+    names.push_back(both_names(target.kind()));
   }
   if (missing.empty()) return out;
-  return fail(error(Code::kBadPassOption, {}, "`mock_costs` has no cost for the target `{}`",
-                    fmt::join(missing, "`, `"))
-                  .with_remedy(fmt::format("add `{}:COST` to the list", missing.front())));
+  return fail(error(Code::kBadPassOption, {}, "`mock_costs` has no cost for the target {}",
+                    fmt::join(names, ", "))
+                  .with_remedy(fmt::format("add `{}:COST` to the list", missing[0]->name)));
 }
 
 Result<Cost> MockEstimator::estimate(const CandidateProgram& program) {
