@@ -155,7 +155,7 @@ void TargetBuilder::set_host(const Target& host) {
   target_ = target_.with_host(host);
 }
 
-Result<Target> TargetBuilder::finish() {
+Result<ParsedTarget> TargetBuilder::finish() {
   check_arch();
   if (!problems_.empty()) return fail(std::move(problems_));
   std::vector<std::string> keys;
@@ -166,7 +166,7 @@ Result<Target> TargetBuilder::finish() {
   }
   target_.keys_ = std::move(keys);
   choose_arch();
-  return std::move(target_);
+  return ParsedTarget{std::move(target_), std::move(given_)};
 }
 
 // `-sm=80` is another way to say `-arch=sm_80`, and `-sm=90` to say `-arch=sm_90a`.

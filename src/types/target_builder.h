@@ -13,6 +13,12 @@ namespace tessera {
 std::span<const TargetOption> common_target_options();
 // "an integer", "a list of strings", ...: the type of a value in messages.
 std::string_view type_name(const TargetValue& value);
+// A target, and which of its options its text says: equal targets may differ in that.
+struct ParsedTarget {
+  Target target;
+  std::set<std::string> given;
+};
+
 // All problems of one target, each naming the text that it was read from.
 class TargetBuilder {
  public:
@@ -30,7 +36,7 @@ class TargetBuilder {
                         fmt::format(text, std::forward<A>(args)...)));
   }
   void add_problems(Diagnostics problems) { problems_.add(std::move(problems)); }
-  Result<Target> finish();
+  Result<ParsedTarget> finish();
 
  private:
   void choose_arch();
@@ -46,9 +52,11 @@ class TargetBuilder {
 Diagnostic unknown_target_kind(std::string_view name, std::string_view source);
 // Targets travel as JSON, which is UTF-8.
 bool is_utf8(std::string_view text);
-// The JSON form; `text` starts with `{`.
-Result<Target> parse_target_json(std::string_view text);
+// Either form, and the JSON form, which starts with `{`.
+Result<ParsedTarget> read_target(std::string_view text);
+Result<ParsedTarget> read_target_json(std::string_view text);
 // Adds the targets of one text: a target, or a JSON array or object of targets.
-void read_targets(const std::string& text, std::vector<Target>& targets, Diagnostics& problems);
+void read_targets(const std::string& text, std::vector<ParsedTarget>& targets,
+                  Diagnostics& problems);
 
 }  // namespace tessera

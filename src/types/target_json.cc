@@ -61,11 +61,11 @@ std::optional<TargetValue> value_from(const Json& json, const TargetValue& like,
       like);
 }
 
-Result<Target> target_from_object(const Json& json, const std::string& source);
+Result<ParsedTarget> target_from_object(const Json& json, const std::string& source);
 
 // A target given as a string or an object; `source` is the text around it.
-Result<Target> target_from(const Json& json, const std::string& source) {
-  if (json.is_string()) return parse_target(json.get<std::string>());
+Result<ParsedTarget> target_from(const Json& json, const std::string& source) {
+  if (json.is_string()) return read_target(json.get<std::string>());
   if (json.is_object()) return target_from_object(json, source);
   return fail(error(Code::kBadTarget, nullptr,
                     "target `{}`: a target is a string or a JSON object, not {}", source,
@@ -83,7 +83,7 @@ void set_from_json(TargetBuilder& builder, const std::string& key, const Json& j
     }
     auto host = target_from(json, source);
     if (!host) return builder.add_problems(std::move(host).error());
-    return builder.set_host(*host);
+    return builder.set_host(host->target);
   }
   std::string at = fmt::format("[\"{}\"]", key);
   if (auto value = value_from(json, *like, at)) {
@@ -93,7 +93,7 @@ void set_from_json(TargetBuilder& builder, const std::string& key, const Json& j
   }
 }
 
-Result<Target> target_from_object(const Json& json, const std::string& source) {
+Result<ParsedTarget> target_from_object(const Json& json, const std::string& source) {
   const auto kind_name = json.find("kind");
   if (kind_name == json.end() || !kind_name->is_string()) {
     const bool tagged = json.contains("tag");
@@ -127,13 +127,14 @@ bool is_collection(const Json& json) {
 
 }  // namespace
 
-Result<Target> parse_target_json(std::string_view text) {
+Result<ParsedTarget> read_target_json(std::string_view text) {
   TESSERA_TRY(const Json json, parse_json(text));
   return target_from(json, std::string(text));
 }
 
-void read_targets(const std::string& text, std::vector<Target>& targets, Diagnostics& problems) {
-  const auto take = [&](Result<Target> target) {
+void read_targets(const std::string& text, std::vector<ParsedTarget>& targets,
+                  Diagnostics& problems) {
+  const auto take = [&](Result<ParsedTarget> target) {
     if (target) {
       targets.push_back(*std::move(target));
     } else {
@@ -142,7 +143,7 @@ void read_targets(const std::string& text, std::vector<Target>& targets, Diagnos
   };
   const auto start = text.find_first_not_of(" \t\r\n");
   if (start == std::string::npos || (text[start] != '[' && text[start] != '{')) {
-    return take(parse_target(text));
+    return take(read_target(text));
   }
   const auto json = parse_json(text);
   if (!json) return problems.add(json.error());

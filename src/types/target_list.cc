@@ -37,6 +37,19 @@ std::string arch_number(const Target& target) {
   return std::string(gpu_arch_number(target.get_string("arch")));
 }
 
+// `cuda` beside `cutlass -sm=80`: of a machine of which nobody said the architecture, it is that of
+// the first code generator that says one.
+void follow_code(std::vector<ParsedTarget>& targets) {
+  for (auto& [machine, given] : targets) {
+    if (machine.kind().find_option("arch") == nullptr || given.contains("arch")) continue;
+    const auto code = std::find_if(targets.begin(), targets.end(), [&](const ParsedTarget& other) {
+      const bool says = other.given.contains("arch") || other.given.contains("sm");
+      return says && other.target.is_external_for(machine) && !arch_number(other.target).empty();
+    });
+    if (code != targets.end()) machine = machine.with("arch", code->target.get_string("arch"));
+  }
+}
+
 // The library says what it runs on as the machine's target has it.
 void check_later_devices(const Target& machine, const Target& target, Diagnostics& problems) {
   const std::string &one = machine.get_string("arch"), &other = target.get_string("arch");
@@ -105,20 +118,26 @@ Target follow_machine(Target target, std::span<const Target> targets) {
 
 Result<std::vector<Target>> parse_targets(std::span<const std::string> texts,
                                           std::string_view host) {
-  std::vector<Target> targets;
+  std::vector<ParsedTarget> read;
   Diagnostics problems;
-  for (const auto& text : texts) read_targets(text, targets, problems);
+  for (const auto& text : texts) read_targets(text, read, problems);
+  std::optional<Target> driver;
   if (!host.empty()) {
     auto parsed = parse_target(host);
     if (!parsed) {
       problems.add(std::move(parsed).error());
-    } else if (!targets.empty() && targets.front().host() == nullptr) {
-      for (auto& target : targets) target = target.with_host(*parsed);
+    } else if (!read.empty() && read.front().target.host() == nullptr) {
+      driver = *std::move(parsed);
     }
   }
   if (!problems.empty()) return fail(std::move(problems));
-  if (targets.empty()) {
+  if (read.empty()) {
     return fail(error(Code::kBadTarget, nullptr, "at least one target is needed"));
+  }
+  follow_code(read);
+  std::vector<Target> targets;
+  for (ParsedTarget& one : read) {
+    targets.push_back(driver ? one.target.with_host(*driver) : std::move(one.target));
   }
   for (Target& target : targets) target = follow_machine(target, targets);
   return targets;

@@ -299,6 +299,20 @@ TEST(TargetConfiguration, CodeGeneratorsFollowTheirMachine) {
   EXPECT_EQ(follow_machine(Target("cutlass"), *machine).get_string("arch"), "sm_80");
 }
 
+// As relay.build takes its list: options of a back end, and nothing of the machine.
+TEST(TargetConfiguration, AMachineThatNobodyDescribesFollowsCodeGenerators) {
+  const auto machine_of = [](std::vector<std::string> texts) {
+    return short_text(parse_targets(texts)->front());
+  };
+  EXPECT_EQ(machine_of({"cuda", "cutlass -sm=80"}), "cuda -arch=sm_80");
+  EXPECT_EQ(machine_of({"cuda -ptx", "cublas", "cutlass -arch=sm_86"}),
+            "cuda -arch=sm_86 -ptx=true");
+  EXPECT_EQ(machine_of({"cuda", "cutlass -arch=auto"}), "cuda");
+  EXPECT_EQ(machine_of({"cuda -arch=sm_90a", "cutlass -sm=80"}), "cuda") << "it is refused later";
+  EXPECT_EQ(resolve_problem({"cuda", "cutlass -sm=80"}), "accepted");
+  EXPECT_EQ(resolve_problem({"cuda -ptx", "cutlass -sm=80", "cublas"}), "accepted");
+}
+
 // What the machine's code promises, code beside it must keep.
 TEST(TargetConfiguration, LaterDevicesAreForAllOrNone) {
   expect_contains(

@@ -181,11 +181,16 @@ std::string option_text(const std::string& key, const TargetValue& value, const 
 }  // namespace
 
 Result<Target> parse_target(std::string_view text) {
+  TESSERA_TRY(ParsedTarget read, read_target(text));
+  return std::move(read.target);
+}
+
+Result<ParsedTarget> read_target(std::string_view text) {
   text = trim(text);
   if (!is_utf8(text)) {
     return fail(error(Code::kBadTarget, nullptr, "target `{}` is not UTF-8 text", text));
   }
-  if (text.starts_with('{')) return parse_target_json(text);
+  if (text.starts_with('{')) return read_target_json(text);
   auto words = split(text, is_space);
   if (!words) {
     return fail(
