@@ -12,6 +12,7 @@
 
 #include "driver/given_placement.h"
 #include "driver/placement.h"
+#include "driver/testing/measuring_program.h"
 #include "driver/testing/model_test.h"
 #include "driver/timing_request.h"
 #include "ops/inference/infer_types.h"
@@ -22,16 +23,9 @@ namespace {
 
 namespace fs = std::filesystem;
 using collage::Cost;
+using testing::kMeasuringProgram;
 using testing::value_of;
 
-// It keeps a request under its number, and prints the answer of that number.
-constexpr const char* kMeasuringProgram = R"sh(#!/bin/sh
-cd "$(dirname "$0")" || exit 2
-n=0
-while [ -e request.$n ]; do n=$((n + 1)); done
-cp "$2" request.$n
-exec cat answer.$n
-)sh";
 constexpr double kCrashes = -1;  // in place of a time
 constexpr double kRunUs = 1;     // what any run takes
 constexpr const char* kDevice = "a machine";

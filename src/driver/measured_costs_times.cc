@@ -14,13 +14,6 @@ using collage::Cost;
 
 constexpr std::string_view kRun = "collage run";  // the key of what any run takes
 
-const tune::Measured& median(std::vector<tune::Measured>& all) {
-  const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
-  std::nth_element(all.begin(), middle, all.end(),
-                   [](const auto& a, const auto& b) { return a.time_us < b.time_us; });
-  return *middle;
-}
-
 }  // namespace
 
 ProgramTiming MeasuredCosts::timing() const {
@@ -100,9 +93,7 @@ Result<void> MeasuredCosts::measure_again(std::vector<Job>& jobs) {
     for (std::size_t k = 0; k < times.size(); ++k) looks[k].push_back(times[k]);
   }
   for (std::size_t k = 0; k < timed.size(); ++k) {
-    const auto failed =
-        std::ranges::find_if(looks[k], [](const auto& m) { return !m.failure.empty(); });
-    set_cost(*timed[k], failed != looks[k].end() ? *failed : median(looks[k]));
+    set_cost(*timed[k], middle_look(std::move(looks[k])));
     TESSERA_TRY_VOID(services_.records.replace(record_of(*timed[k])));
   }
   return {};

@@ -9,7 +9,6 @@
 #include <map>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "collage/evolution.h"
 #include "driver/collage_text.h"
@@ -20,12 +19,12 @@
 #include "driver/measured_costs.h"
 #include "driver/native_algorithms.h"
 #include "driver/pipeline.h"
+#include "driver/plan_times.h"
 #include "driver/program_timing.h"
 #include "driver/shared_weights_file.h"
 #include "driver/tuning.h"
 #include "link/temporary_folder.h"
 #include "ops/evaluation/compare.h"
-#include "types/likely_size.h"
 #include "types/target_list.h"
 
 namespace tessera::driver {
@@ -34,7 +33,6 @@ namespace {
 // What two runs of one library differ by: within it the plan that was not searched is taken.
 constexpr double kNoise = 0.01;
 constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr Turns kTurnsOfPlans{10, {1, 1000, 0.1}};
 constexpr Turns kTurnsOfEvolved{5, {1, 1000, 0.05}};
 constexpr std::string_view kEvolvedPlan = "evolved", kNothingBetter = "nothing better";
 
@@ -55,21 +53,6 @@ std::vector<Target> targets_with(const CompileOptions& options, std::string_view
     if (!t.is_external() || t.name() == back_end) targets.push_back(t);
   }
   return targets;
-}
-
-// Sizes that the model does not say are guessed, and it may not take them.
-Diagnostic none_timed(const SymbolTable& symbols, const std::string& why) {
-  if (symbols.empty()) {
-    return error(Code::kToolFailed, {}, "no plan of the model could be timed: {}", why)
-        .with_remedy("compile with --partition greedy");
-  }
-  std::vector<std::string> sizes;
-  for (const auto& [name, size] : likely_sizes(symbols)) {
-    sizes.push_back(fmt::format("{} = {}", name, likely_value(size, {})));
-  }
-  return error(Code::kBadOption, {}, "no plan of the model could be timed with {}: {}",
-               fmt::join(sizes, ", "), why)
-      .with_remedy("say what sizes it takes, and will likely have: --dim NAME=LEAST..MOST:LIKELY");
 }
 
 enum class Layouts : std::uint8_t { kOfBackEnds, kByCost };
@@ -238,7 +221,8 @@ class PlanRace {
       TESSERA_TRY(const LibraryProgram program, program_of(plan));
       programs.push_back(program);
     }
-    const std::vector<tune::Measured> times = race(programs, kTurnsOfPlans);
+    const std::vector<tune::Measured> times =
+        time_whole_plans(programs, tolerance(), options_, command_);
     bool is_any_timed = false;
     for (std::size_t i = 0; i < plans_.size(); ++i) {
       plans_[i].row.seconds = times[i].time_us * 1e-6;
@@ -246,12 +230,12 @@ class PlanRace {
       is_any_timed |= is_in(plans_[i]);
     }
     if (is_any_timed) return {};
-    return fail(none_timed(plans_.front().lowered.module.symbols, plans_.front().row.why_not));
+    return fail(no_plan_timed(plans_.front().lowered.module.symbols, plans_.front().row.why_not));
   }
 
-  // Generated code, where there is such a plan, is the last one, and what the others must compute.
-  std::vector<tune::Measured> race(std::span<const LibraryProgram> programs, Turns turns) {
-    // Sums over a whole model, taken in other orders, against those of one graph.
+  // Sums over a whole model, taken in other orders, against those of one graph. Generated code,
+  // where there is such a plan, is the last one, and what the others must compute.
+  double tolerance() const {
     constexpr double kOfModels = 20;
     double tolerance = 0;
     const relay::Function& main = prepared_->module.functions.at("main");
@@ -259,8 +243,7 @@ class PlanRace {
       const DType precision = ops::float32_precision(plan.lowered.module.externs);
       tolerance = std::max(tolerance, ops::graph_tolerance(main, precision));
     }
-    turns.tolerance = kOfModels * tolerance;
-    return time_in_turns(programs, turns, timing_of_models(options_), command_);
+    return kOfModels * tolerance;
   }
 
   Result<LibraryProgram> program_of(Plan& plan) {
@@ -353,7 +336,10 @@ class PlanRace {
     const Result<LibraryProgram> child = program_of(*plan);
     if (!child) return kNever;
     TESSERA_TRY(const LibraryProgram reference, program_of(first));
-    const std::vector<tune::Measured> times = race(std::array{*child, reference}, kTurnsOfEvolved);
+    Turns turns = kTurnsOfEvolved;
+    turns.tolerance = tolerance();
+    const std::vector<tune::Measured> times =
+        time_in_turns(std::array{*child, reference}, turns, timing_of_models(options_), command_);
     if (times[0].failure.empty() && times[0].time_us > 0 && times[1].time_us > 0) {
       entry->second = first_seconds * times[0].time_us / times[1].time_us;
     }

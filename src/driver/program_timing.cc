@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/program_timing.h"
 
+#include <algorithm>
+
 #include "driver/timing_request.h"
 #include "support/child.h"
 #include "support/files.h"
@@ -57,6 +59,14 @@ std::vector<Measured> time_in_turns(std::span<const LibraryProgram> programs, co
   TimingRequest request{{}, {}, how, turns};
   for (const LibraryProgram& program : programs) request.programs.push_back({program, {}});
   return run(std::move(request), command);
+}
+
+Measured middle_look(std::vector<Measured> looks) {
+  const auto failed = std::ranges::find_if(looks, [](const auto& m) { return !m.failure.empty(); });
+  if (failed != looks.end()) return std::move(*failed);
+  const auto middle = looks.begin() + static_cast<std::ptrdiff_t>(looks.size() / 2);
+  std::ranges::nth_element(looks, middle, {}, &Measured::time_us);
+  return std::move(*middle);
 }
 
 }  // namespace tessera::driver

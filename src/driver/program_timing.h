@@ -65,6 +65,9 @@ struct Turns {
   double tolerance = -1;
 };
 
+// Of one program that was looked at several times: the look in the middle. A failure is one of all.
+tune::Measured middle_look(std::vector<tune::Measured> looks);
+
 // `command`: the path of `tessera` (link::SupportFiles).
 
 // Each by itself, in order. A time is the median of its runs, with the distance of the quartiles.
