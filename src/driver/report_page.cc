@@ -163,8 +163,7 @@ class Page {
       for (const Location& at : row.sources) places.push_back(place_in_file(at));
       regions.row({html_text(operators_text(row.operators)),
                    html_text(fmt::format("{}", fmt::join(places, ", "))), html_text(row.chosen.who),
-                   html_time(time_text(row.chosen)),
-                   html_text(others_text(row.others))});
+                   html_time(time_text(row.chosen)), html_text(others_text(row.others))});
     }
     out_ += std::move(regions).done();
   }

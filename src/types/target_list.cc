@@ -40,8 +40,9 @@ std::string arch_number(const Target& target) {
 // `cuda` beside `cutlass -sm=80`: of a machine of which nobody said the architecture, it is that of
 // the first code generator that says one.
 void follow_code(std::vector<ParsedTarget>& targets) {
-  for (auto& [machine, given] : targets) {
-    if (machine.kind().find_option("arch") == nullptr || given.contains("arch")) continue;
+  for (ParsedTarget& one : targets) {
+    Target& machine = one.target;
+    if (machine.kind().find_option("arch") == nullptr || one.given.contains("arch")) continue;
     const auto code = std::find_if(targets.begin(), targets.end(), [&](const ParsedTarget& other) {
       const bool says = other.given.contains("arch") || other.given.contains("sm");
       return says && other.target.is_external_for(machine) && !arch_number(other.target).empty();
