@@ -105,7 +105,7 @@ def back_end_of(folder: Path) -> str | None:
 
 def check_back_ends(folders: dict[Path, Folder], edges: dict[str, set[str]]) -> list[str]:
     owners = {f.library: back_end_of(path) for path, f in folders.items() if f.library}
-    # What has all of them, by a list that cmake makes, is reached by their tests as a whole.
+    # graph_tests need `backends`, whose edges to all of them cmake makes: no file has those.
     return [f"{(path / 'CMakeLists.txt').relative_to(ROOT)}: {own} needs {library} of {other}"
             for path, folder in folders.items() if (own := back_end_of(path))
             for library in sorted(reachable(folder.deps | folder.test_deps, edges))

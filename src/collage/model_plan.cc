@@ -14,8 +14,6 @@ namespace {
 
 using relay::NodeId;
 
-constexpr std::size_t kNone = static_cast<std::size_t>(-1);
-
 // States of the search that begin at one node: more than models without wide parts have.
 constexpr std::size_t kWidth = 2000;
 
@@ -77,26 +75,21 @@ Result<void> ModelPlanner::estimate(CostEstimator& estimator) {
 // the model computes before. An operator that has no cost by anybody is a region of its own then.
 void ModelPlanner::leave_to_generated_code() {
   std::vector<bool> has_cost(graph_->size());
-  std::vector<std::size_t> smallest(graph_->size(), kNone);  // of what generated code failed at
-  const auto size_of = [&](std::size_t i) {
-    return candidates_.list[i].sub_graph.inside().count();
-  };
-  for (std::size_t i = 0; i < candidates_.list.size(); ++i) {
-    const Candidate& candidate = candidates_.list[i];
-    if (!candidate.cost.is_known()) continue;
-    if (candidate.cost.is_invalid() && candidate.spec->name != kNative) continue;
-    for (const Index index : candidate.sub_graph.inside()) {
-      std::size_t& least = smallest[index];
-      if (!candidate.cost.is_invalid()) {
-        has_cost[index] = true;
-      } else if (least == kNone || size_of(i) < size_of(least)) {
-        least = i;
-      }
+  std::vector<Candidate*> smallest(graph_->size());  // of what generated code failed at
+  for (Candidate& candidate : candidates_.list) {
+    const bool has_failed = candidate.cost.is_invalid();
+    if (!candidate.cost.is_known() || (has_failed && candidate.spec->name != kNative)) continue;
+    const IndexSet& inside = candidate.sub_graph.inside();
+    for (const Index index : inside) {
+      if (!has_failed) has_cost[index] = true;
+      Candidate*& least = smallest[index];
+      const bool is_least = least == nullptr || inside.count() < least->sub_graph.inside().count();
+      if (has_failed && is_least) least = &candidate;
     }
   }
   for (Index index = 0; index < graph_->size(); ++index) {
-    if (has_cost[index] || smallest[index] == kNone) continue;
-    Candidate& only = candidates_.list[smallest[index]];
+    if (has_cost[index] || smallest[index] == nullptr) continue;
+    Candidate& only = *smallest[index];
     only.cost = Cost::unpriced(only.cost.why_invalid());
     for (const Index inside : only.sub_graph.inside()) has_cost[inside] = true;
   }
@@ -213,7 +206,7 @@ SecondLevel ModelPlanner::second_level() const {
     }
   }
   out.greedy.emplace_back(count, kNobody);
-  std::vector<double> least(count, std::numeric_limits<double>::infinity());
+  std::vector<double> least(count, kInfinity);
   const auto is_move = [](const Candidate& c) {
     return c.spec->name != "host" && c.cost.is_known() && !c.cost.is_invalid();
   };

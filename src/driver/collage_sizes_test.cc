@@ -4,9 +4,7 @@
 
 #include "driver/size_params.h"
 #include "driver/testing/collage_test.h"
-#include "module/text.h"
-#include "ops/inference/infer_types.h"
-#include "ops/records/table.h"
+#include "passes/testing/text.h"
 
 namespace tessera::driver {
 namespace {
@@ -75,12 +73,6 @@ def @main(%x: Tensor[(?n, 64), float32], %w: Tensor[(64, 64), float32],
   EXPECT_NE(told.find("with m = 128, n = 128"), std::string::npos) << told;
 }
 
-Module typed(const std::string& text) {
-  const auto source =
-      std::make_shared<const SourceFile>(SourceFile{"test", "#[version = \"0.0.5\"]\n" + text});
-  return value_of(ops::infer_types(value_of(parse_module(source, ops::operators()))));
-}
-
 std::vector<std::string> params_of(const relay::Function& f) {
   std::vector<std::string> names;
   for (const relay::NodeId id : f.params()) {
@@ -90,7 +82,7 @@ std::vector<std::string> params_of(const relay::Function& f) {
 }
 
 TEST(SizeParams, AreOfSymbolsThatNoParameterHasByItself) {
-  const Module module = typed(R"text(
+  const Module module = passes::testing::module_of(R"text(
 def @main(%x: Tensor[(?n, ?(a+b), 4), float32]) {
   %0 = sizes(values=["a", "(n*c)"]);
   (abs(%x), %0)
@@ -106,7 +98,7 @@ def @main(%x: Tensor[(?n, ?(a+b), 4), float32]) {
 TEST(SizeParams, AreNamelessWhereDataDecideThem) {
   const auto is_nameless = [](const char* type) {
     const std::string text = std::string("def @main(%x: ") + type + ") { abs(%x) }";
-    return has_nameless_sizes(typed(text).functions.at("main"));
+    return has_nameless_sizes(passes::testing::module_of(text).functions.at("main"));
   };
   EXPECT_FALSE(is_nameless("Tensor[(?n, 4), float32]"));
   EXPECT_TRUE(is_nameless("Tensor[(?, 4), float32]"));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/plan_times.h"
 
+#include <numeric>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -11,33 +13,29 @@ namespace tessera::driver {
 namespace {
 
 constexpr RunLimits kOfTurn = {1, 1000, 0.1};
+constexpr double kNotCompared = -1;  // the numbers: once is enough
 
 }  // namespace
 
 std::vector<tune::Measured> time_whole_plans(std::span<const LibraryProgram> plans,
                                              double tolerance, const CompileOptions& options,
                                              const std::string& command) {
-  constexpr int kTurns = 10, kTurnsOfLook = 4, kLooks = 3;
   const ProgramTiming how = timing_of_models(options);
-  if (how.on_gpu) return time_in_turns(plans, {kTurns, kOfTurn, tolerance}, how, command);
-  std::vector<tune::Measured> times =
-      time_in_turns(plans, {kTurnsOfLook, kOfTurn, tolerance}, how, command);
-  std::vector<std::size_t> left;
-  std::vector<LibraryProgram> programs;
-  std::vector<std::vector<tune::Measured>> looks;
-  for (std::size_t i = 0; i < plans.size(); ++i) {
-    if (!times[i].failure.empty()) continue;
-    left.push_back(i);
-    programs.push_back(plans[i]);
-    looks.push_back({times[i]});
+  const int num_looks = how.on_gpu ? 1 : 3, turns = how.on_gpu ? 10 : 4;
+  std::vector<std::vector<tune::Measured>> looks(plans.size());
+  std::vector<std::size_t> left(plans.size());
+  std::iota(left.begin(), left.end(), 0);
+  for (int look = 0; look < num_looks && !left.empty(); ++look) {
+    std::vector<LibraryProgram> programs;
+    for (const std::size_t i : left) programs.push_back(plans[i]);
+    const Turns in_turns{turns, kOfTurn, look == 0 ? tolerance : kNotCompared};
+    const auto times = time_in_turns(programs, in_turns, how, command);
+    for (std::size_t k = 0; k < left.size(); ++k) looks[left[k]].push_back(times[k]);
+    std::erase_if(left, [&](std::size_t i) { return !looks[i].back().failure.empty(); });
   }
-  for (int look = 1; look < kLooks && !left.empty(); ++look) {
-    const std::vector<tune::Measured> again =
-        time_in_turns(programs, {kTurnsOfLook, kOfTurn}, how, command);
-    for (std::size_t k = 0; k < left.size(); ++k) looks[k].push_back(again[k]);
-  }
-  for (std::size_t k = 0; k < left.size(); ++k) times[left[k]] = middle_look(std::move(looks[k]));
-  return times;
+  std::vector<tune::Measured> out;
+  for (auto& of_plan : looks) out.push_back(middle_look(std::move(of_plan)));
+  return out;
 }
 
 Diagnostic no_plan_timed(const SymbolTable& symbols, const std::string& why) {

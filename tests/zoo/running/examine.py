@@ -86,26 +86,29 @@ def run_problem(status: int | None, said: str, seconds: float) -> dict | None:
     return None
 
 
-def empty_dims(model: onnx.ModelProto, entry: dict) -> list[str]:
-    """Options for the symbols that a set of inputs makes zero: no size unless it is told."""
+def named_dims(model: onnx.ModelProto, entry: dict) -> list[tuple[str, list[int]]]:
+    """The symbols of the inputs, in order, and the size of each in the sets of inputs."""
     found = []
     for value in model.graph.input:
         for axis, dim in enumerate(value.type.tensor_type.shape.dim):
             sizes = [s[axis] for s in entry["inputs"].get(value.name, {}).get("shapes", [])]
-            if dim.dim_param and 0 in sizes:
-                found.append(f"--dim={dim.dim_param}=0..")
-    return sorted(set(found))
+            if dim.dim_param and sizes:
+                found.append((dim.dim_param, sizes))
+    return found
 
 
-def likely_dims(model: onnx.ModelProto, entry: dict) -> list[str]:
+def empty_dims(dims: list[tuple[str, list[int]]]) -> list[str]:
+    """Options for the symbols that a set of inputs makes zero: no size unless it is told."""
+    return sorted({f"--dim={name}=0.." for name, sizes in dims if 0 in sizes})
+
+
+def likely_dims(dims: list[tuple[str, list[int]]]) -> list[str]:
     """Options that make the first set's sizes the likely ones: what is measured is run with them,
     and the sizes that are taken of an unknown model may be none of its."""
     found = {}
-    for value in model.graph.input:
-        for axis, dim in enumerate(value.type.tensor_type.shape.dim):
-            sizes = [s[axis] for s in entry["inputs"].get(value.name, {}).get("shapes", [])]
-            if dim.dim_param.isidentifier() and sizes:
-                found.setdefault(dim.dim_param, f"{min(1, *sizes)}..:{sizes[0]}")
+    for name, sizes in dims:
+        if name.isidentifier():
+            found.setdefault(name, f"{min(1, *sizes)}..:{sizes[0]}")
     return [f"--dim={name}={sizes}" for name, sizes in sorted(found.items())]
 
 
@@ -118,8 +121,7 @@ class Subject:
         model = hydrate(skeleton_path(entry["name"]))
         self.path = folder / "model.onnx"
         onnx.save(model, self.path)
-        self.dims = empty_dims(model, entry)
-        self.likely_dims = likely_dims(model, entry)
+        self.dims = named_dims(model, entry)
         self.data_sizes = data_sizes(model)
         self.exact, self.same = [], []
         self.types = {o.name: helper.tensor_dtype_to_np_dtype(o.type.tensor_type.elem_type)
@@ -151,7 +153,7 @@ class Subject:
 
     def examine(self, tessera: str, configuration: str, seconds: float, timed: bool) -> dict:
         library = self.folder / f"{configuration}.so"
-        dims = self.likely_dims if configuration in CPU_MEASURED else self.dims
+        dims = (likely_dims if configuration in CPU_MEASURED else empty_dims)(self.dims)
         status, said = start([tessera, "compile", str(self.path), "-o", str(library),
                               *dims, *CONFIGURATIONS[configuration]], seconds)
         problem = compile_problem(status, said.replace(f"{self.folder}/", ""), seconds)
